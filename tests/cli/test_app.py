@@ -263,6 +263,8 @@ def test_tables_are_printed_whatever_the_width(
             ["zzz"],
             "No such command 'zzz'. Known are analyze, forecast, simulate, sweep, reproduce",
         ),
+        (["Did you mean"], "No such command 'Did you mean'. Known are analyze, forecast"),
+        (["my'replay'"], "No such command \"my'replay'\". Known are analyze, forecast"),
         (
             ["simulate", "paper:two", "--truths", "x"],
             "No such option: --truths: did you mean --truth? Known are --truth, --truth-means",

@@ -40,6 +40,9 @@ def test_every_mean_and_error_is_in_its_place(found: fpb.Fit) -> None:
     assert frames == {(int(own.argmax()), row) for row, own in enumerate(means)}
     widths = [bar.get_width() for bar in shares.patches]  # type: ignore[attr-defined]
     assert widths == pytest.approx(list(found.shares.values()))
+    assert [label.get_text() for label in shares.get_yticklabels()] == list(found.problem.models)
+    for label in (*shares.get_yticklabels(), *axes.get_xticklabels()):
+        assert not label.get_parse_math(), "a name with dollar signs is no formula"
 
 
 def test_the_likelihoods_are_drawn(found: fpb.Fit) -> None:

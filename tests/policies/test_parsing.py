@@ -29,6 +29,10 @@ def test_names_and_options() -> None:
         ("fp-ucb:slack=-1", "fp-ucb: slack is -1.0: it must be 0 or more"),
         ("fp-ucb:slack=nan", "fp-ucb: slack is nan: it must be 0 or more"),
         ("fp-ucb:slack=1:slack=2", "slack is given twice"),
+        ("C:/mine.py", "name its class too, as C:/mine.py:MyPolicy"),
+        ("C:/mine.py:epsilon=1", "name its class too, as C:/mine.py:MyPolicy"),
+        ("mine.py:epsilon=1", "name its class too, as mine.py:MyPolicy"),
+        ("optimist:likelihood=x.py", "likelihood"),
         ("ucb1:c=2", "policy 'ucb1' has no options, but 'c=2' is given"),
     ],
 )

@@ -186,7 +186,7 @@ def in_pieces(folder: Path, problems: int, policies: Sequence[str]) -> dict[str,
 
 
 def forget() -> None:
-    rates._named.cache_clear()
+    rates._solutions.cache_clear()
     ready_module._ready.cache_clear()
 
 

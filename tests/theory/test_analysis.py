@@ -43,6 +43,11 @@ def test_a_long_analysis_is_shortened_and_what_is_left_out_is_counted() -> None:
     assert " more, " not in repr(short) + short._repr_html_()
 
 
+def test_a_notebook_shows_the_whole_name_of_a_problem() -> None:
+    page = analyze(Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]], name="shop: prices"))._repr_html_()
+    assert "<strong>shop: prices</strong>\n<div>2 models, 2 arms, of which 2 are best" in page
+
+
 def test_a_notebook_shows_a_case_as_the_text_does() -> None:
     analysis = analyze("paper:two", "theta2")
     rows = Cells(analysis._repr_html_()).rows

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from difflib import get_close_matches
 from io import StringIO, TextIOWrapper
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from fpbandits import __version__
@@ -53,15 +55,35 @@ COMMANDS = {
     )
 }
 _RENAMED = {
+    "replay": "verify",
     "--true": "--truth",
     "--true-means": "--truth-means",
     "--step": "--no-leap",
     "--exact": "--worst-case",
     "--out": "--save",
 }
-"""Options of earlier versions, and their new names."""
+"""Commands and options of earlier versions, and their new names."""
 
-app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+
+class _Commands(TyperGroup):
+    """All commands; the error for an unknown one says its new name, or the names that exist."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the first argument names, as Typer expects it."""
+        name = args[0]
+        # While a shell completes a line, an unknown command is no error.
+        if name in COMMANDS or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        reason = f"No such command {name!r}"
+        if name in _RENAMED:
+            raise TyperException(f"{reason}: it is now {_RENAMED[name]}")
+        near = get_close_matches(name, COMMANDS)
+        if near:
+            raise TyperException(f"{reason}. Did you mean {', '.join(map(repr, near))}?")
+        raise TyperException(f"{reason}. Known are {', '.join(COMMANDS)}.")
+
+
+app = typer.Typer(cls=_Commands, rich_markup_mode=None, pretty_exceptions_enable=False)
 for _command in COMMANDS.values():
     app.command()(_command)
 
@@ -105,37 +127,37 @@ def run(arguments: list[str] | None = None) -> None:
             # Characters that the terminal lacks are printed as question marks.
             stream.reconfigure(errors="replace")
     try:
-        # Typer returns an exit code if it ends the command itself: --help, or Ctrl-C.
+        # Typer returns an exit code if it ends the command itself (0 for --help, 130 for Ctrl-C),
+        # otherwise what the command returns, which is None.
         code = app(words or ["--help"], prog_name="fpbandits", standalone_mode=False)
         sys.stdout.flush()
     except TyperException as error:
-        _fail(2, _with_choices(error))
+        _fail(2, _message(error))
     except Error as error:
         _fail(2, str(error))
     except OSError as error:
+        # Only writing the output gets here: where a file fails, commands raise a StorageError.
         # The rest of the buffer would raise again at the exit of Python.
         sys.stdout = StringIO()
         _fail(1, f"the output could not be written ({error.strerror})")
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _with_choices(error: Any) -> str:
-    """Return Typer's message, with the new name or the known ones of an unknown word."""
-    said: str = error.message
-    if said.startswith("No such command") and "'replay'" in said:
-        return "No such command 'replay': it is now verify"
-    if said.startswith("No such command") and "Did you mean" not in error.format_message():
-        return f"{said} Known are {', '.join(error.ctx.command.list_commands(error.ctx))}."
-    if not said.startswith("No such option") or error.ctx is None:
+def _message(error: Any) -> str:
+    """Return Typer's message; for an unknown option, with its new name or the names that exist."""
+    # Typer's class of errors for unknown options is private; no other has possibilities.
+    if not hasattr(error, "possibilities"):
         return str(error.format_message())
     parameters = error.ctx.command.get_params(error.ctx)
     options = [option for parameter in parameters for option in parameter.opts]
     known = [option for option in options if option.startswith("--")]
     new = _RENAMED.get(error.option_name)
     if new in known:
-        return f"{said}: it is now {new}"
-    meant = "".join(f"did you mean {near}? " for near in nearest(error.option_name, known, 1))
-    return f"{said}: {meant}{'K' if meant else 'k'}nown are {', '.join(known)}"
+        return f"{error.message}: it is now {new}"
+    near = nearest(error.option_name, known, 1)
+    if near:
+        return f"{error.message}: did you mean {near[0]}? Known are {', '.join(known)}"
+    return f"{error.message}: known are {', '.join(known)}"
 
 
 def _fail(code: int, message: str) -> NoReturn:

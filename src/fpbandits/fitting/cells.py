@@ -1,5 +1,7 @@
 """Cells: the plays and summed statistics of a unit and a pair; equal cells are kept once.
 
+A pair is an arm, or a context and an arm.
+
 The likelihood of a unit under a type is a sum over its cells, and depends on plays and summed
 statistics alone. Rewards of 0 and 1 make few *distinct* cells (a pair, 5 plays, 3 of them paid) and
 few distinct *groups* of units (those with the same cells), so work grows with these, not with rows.
@@ -15,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fpbandits.core.arrays import Counts, Floats
+from fpbandits.core.arrays import Counts, Floats, Ints
 from fpbandits.families.estimator import Codes, Estimator
 from fpbandits.logs.log import Log
 
@@ -39,7 +41,8 @@ class Cells:
         How many pairs there are.
     within
         The sum of squares of the first statistic around the mean of its cell, and its degrees of
-        freedom; None where no cell has two rewards.
+        freedom; None where no cell has two rewards, or rewards have one statistic. It makes sense
+        for Gaussian rewards, whose second statistic is the square of the first; others ignore it.
     """
 
     starts: Counts
@@ -61,13 +64,13 @@ class Cells:
         """How many groups there are."""
         return len(self.starts) - 1
 
-    def weights(self, units: Counts | None = None) -> Floats:
-        """Return how many of these units, or of all, are in each group."""
+    def weights(self, units: Ints | None = None) -> Floats:
+        """Return how many of the units with these indices, or of all, are in each group."""
         groups = self.group_of if units is None else self.group_of[units]
         return np.bincount(groups, minlength=self.groups).astype(np.float64)
 
     def totals(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Return the plays and sums of each pair, with ``weights`` units of each group."""
+        """Return plays [pair] and sums [pair, k] as if group g had ``weights[g]`` units."""
         by_member = np.repeat(weights, np.diff(self.starts))
         times = np.bincount(self.members, by_member, len(self.pair))
         plays = np.bincount(self.pair, times * self.plays, self.pairs)
@@ -75,18 +78,20 @@ class Cells:
         return plays.astype(np.float64), np.stack(sums, axis=1)
 
     def subset(self, weights: Floats) -> Cells:
-        """Return the groups with a weight above 0 alone, in order, each as one unit."""
-        groups = np.flatnonzero(weights)
-        lengths = np.diff(self.starts)
-        chosen = np.repeat(weights > 0, lengths)
-        distinct, members = np.unique(self.members[chosen], return_inverse=True)
+        """Return only the groups with a weight above 0, in order.
+
+        Each counts as one unit, so use them with ``weights[weights > 0]``. ``within`` stays that of
+        all units.
+        """
+        chosen, lengths = weights > 0, np.diff(self.starts)
+        cells, members = np.unique(self.members[np.repeat(chosen, lengths)], return_inverse=True)
         return Cells(
-            np.concatenate([[0], np.cumsum(lengths[groups])]),
+            np.concatenate([[0], np.cumsum(lengths[chosen])]),
             members.astype(np.int32),
-            np.arange(len(groups), dtype=np.int32),
-            self.pair[distinct],
-            self.plays[distinct],
-            self.sums[distinct],
+            np.arange(chosen.sum(), dtype=np.int32),
+            self.pair[cells],
+            self.plays[cells],
+            self.sums[cells],
             self.pairs,
             self.within,
         )
@@ -96,11 +101,11 @@ def cells_of(log: Log, estimator: Estimator) -> Cells:
     """Add up the rows of a log into cells, and merge equal ones."""
     pairs = log.pairs
     keys = log.unit.astype(np.int64) * pairs + log.pair
-    distinct, cell = np.unique(keys, return_inverse=True)
+    key_of_cell, cell = np.unique(keys, return_inverse=True)
     del keys
-    unit, pair = np.divmod(distinct, pairs)
-    plays = np.bincount(cell, minlength=len(distinct)).astype(np.float64)
-    sums = np.zeros((len(distinct), estimator.statistics))
+    unit, pair = np.divmod(key_of_cell, pairs)  # a unit's cells are in the order of pairs
+    plays = np.bincount(cell, minlength=len(key_of_cell)).astype(np.float64)
+    sums = np.zeros((len(key_of_cell), estimator.statistics))
     for start in range(0, len(cell), _AT_ONCE):
         rows = slice(start, start + _AT_ONCE)
         np.add.at(sums, cell[rows], estimator.statistics_of(log.reward[rows]))
@@ -117,10 +122,11 @@ def cells_of(log: Log, estimator: Estimator) -> Cells:
         first, members = _distinct_rows([pair, plays.astype(np.int64), *sums.T.astype(np.int64)])
         pair, plays, sums = pair[first], plays[first], sums[first]
         leaders, group_of = _group_units(starts, members)
-        lengths = lengths[leaders]
-        picks = np.repeat(starts[leaders] - np.cumsum(lengths) + lengths, lengths)
-        members = members[picks + np.arange(lengths.sum())]
+        # Keep the leaders' cells only, one group after the other.
+        lengths, starts_before = lengths[leaders], starts[leaders]
         starts = np.concatenate([[0], np.cumsum(lengths)])
+        positions = np.repeat(starts_before - starts[:-1], lengths) + np.arange(lengths.sum())
+        members = members[positions]
     return Cells(
         starts,
         members.astype(np.int32),
@@ -134,7 +140,10 @@ def cells_of(log: Log, estimator: Estimator) -> Cells:
 
 
 def _distinct_rows(columns: list[Counts]) -> tuple[Counts, Counts]:
-    """Return the first row of each kind of equal rows, and the kind of every row."""
+    """Return the first row of each kind of equal rows, and the kind of every row.
+
+    The first column is 0 or more, so −1 before it makes the first row new.
+    """
     order = np.lexsort(columns[::-1])
     changes = [np.diff(column[order], prepend=-1) != 0 for column in columns]
     new = np.logical_or.reduce(changes)
@@ -144,7 +153,10 @@ def _distinct_rows(columns: list[Counts]) -> tuple[Counts, Counts]:
 
 
 def _group_units(starts: Counts, members: Counts) -> tuple[Counts, Counts]:
-    """Return a unit of each group, and the group of every unit."""
+    """Return a unit of each group, its leader, and the group of every unit.
+
+    Every unit has a cell. Units with the same cells have the same members in the same order.
+    """
     lengths = np.diff(starts)
     group_of = np.empty(len(lengths), np.int64)
     leaders: list[Counts] = []

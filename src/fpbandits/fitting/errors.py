@@ -1,12 +1,13 @@
 """Standard errors of means and shares: by the scores of units, or by a bootstrap over units.
 
 With s_u the gradient of a unit's log-likelihood, Σ_u s_u s_uᵀ estimates the information about all
-parameters of a mixture at once, although the units' types are not observed; the penalty adds its
-own curvature. The inverse is the covariance, and a mean's error follows by the delta method.
-Gradients are central differences of `Estimator.laws`.
+parameters of a mixture at once, although the units' types are not observed; the penalty (pooled
+rewards, and one more unit of each type: see `fitting.em`) adds its own curvature. The inverse is
+the covariance, and a mean's error follows by the delta method. Gradients are central differences of
+`Estimator.laws`.
 
 Where that matrix would be too large, units are drawn with replacement (a bootstrap), and each
-replicate is fitted from the mixture found: often enough for an error's first digit.
+replicate is fitted from the mixture found: 50 replicates give an error's first digit.
 
 Both assume that the number of types is right and that units keep their types.
 """
@@ -28,11 +29,13 @@ _DRAWS = 50
 """Replicates of the bootstrap."""
 _STEP = 1e-4
 """The step of central differences, in natural parameters."""
+_SECOND_STEP = 1e-3
+"""The step of second differences, which rounding disturbs more."""
 
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """Standard errors, in the user's units.
+    """Standard errors, those of means on the scale of the rewards in the log.
 
     Attributes
     ----------
@@ -52,33 +55,39 @@ def standard_errors(sample: Sample, mixture: Mixture, random: np.random.Generato
         return _bootstrap(sample, mixture, random)
     pairs, types, depth = mixture.parameters.shape
     covariance = _inverse(_information(sample, mixture))
+    # No family's mean depends on common parameters, so their variance does not matter here.
     slopes = _derivatives(
         lambda moved: sample.estimator.means(moved, mixture.common), mixture.parameters
     )
-    blocks = covariance[: slopes.size, : slopes.size].reshape(pairs * types, depth, -1, depth)
+    size = mixture.parameters.size
+    blocks = covariance[:size, :size].reshape(pairs * types, depth, pairs * types, depth)
     diagonal = np.einsum("idie->ide", blocks)  # each mean has parameters of its own
     flat = slopes.reshape(pairs * types, depth)
     variances = np.einsum("id,ide,ie->i", flat, diagonal, flat).reshape(pairs, types)
     shares = np.exp(mixture.log_shares)
+    # The shares' own parameters are logits, the last of which is held at 0.
     gradient = (np.diag(shares) - np.outer(shares, shares))[:, :-1]
-    first = mixture.free_parameters - types + 1
-    of_odds = covariance[first:, first:]
-    of_shares = np.einsum("td,de,te->t", gradient, of_odds, gradient)
+    first = size + len(mixture.common)
+    of_logits = covariance[first:, first:]
+    of_shares = np.einsum("td,de,te->t", gradient, of_logits, gradient)
     return Errors(_roots(variances), _roots(of_shares))
 
 
 def _roots(variances: Floats) -> Floats:
-    """Return standard errors to six digits: the next ones depend on the number of threads."""
+    """Return standard errors to six digits: the next ones depend on the number of threads.
+
+    Those of the bootstrap are not rounded.
+    """
     errors = np.sqrt(np.maximum(variances, 0))
     return np.array([float(f"{error:.6g}") for error in errors.flat]).reshape(errors.shape)
 
 
 def _information(sample: Sample, mixture: Mixture) -> Floats:
-    """Return the information about parameters, common ones and log-shares, in this order."""
+    """Return the information about parameters, common ones and logits, in this order."""
     estimator, cells = sample.estimator, sample.cells
     pairs, types, depth = mixture.parameters.shape
     common = len(mixture.common)
-    slopes = (
+    slopes = (  # base [pair, type, d], cost [pair, type, k, d]; by common parameters, q for d
         _derivatives(lambda moved: estimator.laws(moved, mixture.common)[0], mixture.parameters),
         _derivatives(lambda moved: estimator.laws(moved, mixture.common)[1], mixture.parameters),
         _derivatives(lambda moved: estimator.laws(mixture.parameters, moved)[0], mixture.common),
@@ -87,7 +96,8 @@ def _information(sample: Sample, mixture: Mixture) -> Floats:
     size = pairs * types * depth + common + types
     information = np.zeros((size, size))
     longest = int(np.diff(cells.starts).max())
-    entries = longest * types * depth + common + types  # the most of one unit's score
+    # The most entries of one unit's score that are not 0.
+    entries = longest * types * depth + common + types
     kernels.add_scores(
         cells.starts,
         cells.members,
@@ -104,11 +114,14 @@ def _information(sample: Sample, mixture: Mixture) -> Floats:
         information,
     )
     information += _penalty_curvature(sample, mixture, size)
-    return information[:-1, :-1]  # shares add up to 1: the last one follows
+    return information[:-1, :-1]  # shares add up to 1: the last logit is held at 0
 
 
 def _derivatives(function: Callable[[Floats], Floats], at: Floats) -> Floats:
-    """Return central differences by each entry of the last axis of ``at``, as a new last axis."""
+    """Return central differences by each entry of the last axis of ``at``, as a new last axis.
+
+    All pairs and types move at once: each value depends on its own parameters alone.
+    """
     slopes = np.empty((*function(at).shape, at.shape[-1]))
     for d, step in enumerate(_STEP * np.eye(at.shape[-1])):
         slopes[..., d] = (function(at + step) - function(at - step)) / (2 * _STEP)
@@ -116,24 +129,28 @@ def _derivatives(function: Callable[[Floats], Floats], at: Floats) -> Floats:
 
 
 def _penalty_curvature(sample: Sample, mixture: Mixture, size: int) -> Floats:
-    """Return the curvature that the penalty adds: each pair and type has a block of its own."""
+    """Return the curvature that the penalty adds: a block per pair and type, and the logits'.
+
+    That of the common parameters is left out: all rewards determine them, and no mean depends on
+    them.
+    """
     pairs, types, depth = mixture.parameters.shape
 
     def penalty(one: Floats, two: Floats) -> Floats:
         return sample.pooled_cost(mixture.parameters + one + two, mixture.common)
 
-    added, step = np.zeros((size, size)), 1e-3
-    moves = step * np.eye(depth)
+    added = np.zeros((size, size))
+    moves = _SECOND_STEP * np.eye(depth)
     first = depth * np.arange(pairs * types)
     for d in range(depth):
         for e in range(d + 1):
             one, two = moves[d], moves[e]
             bend = penalty(one, two) - penalty(one, -two)
             bend += penalty(-one, -two) - penalty(-one, two)
-            curvature = sample.pseudo_count * bend.reshape(-1) / (4 * step**2)
+            curvature = sample.pseudo_count * bend.reshape(-1) / (4 * _SECOND_STEP**2)
             added[first + d, first + e] = added[first + e, first + d] = curvature
     shares = np.exp(mixture.log_shares)
-    # One more unit of each type.
+    # The shares' penalty is −Σ_t ln π_t, as if one more unit of each type had been seen.
     added[-types:, -types:] = types * (np.diag(shares) - np.outer(shares, shares))
     return added
 

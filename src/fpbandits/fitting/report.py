@@ -1,4 +1,7 @@
-"""What a fit found: the types as a heat map, the choice of their number, a table, a page."""
+"""What a fit found: the types as a heat map, the choice of their number, a table, a page.
+
+A *pair* is a context and an arm, arms varying fastest; without contexts, an arm.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +32,10 @@ _MOST_WRITTEN = 24
 """Columns in which numbers can still be read."""
 _LONGEST = 26
 """Characters of a name below a figure's column."""
+_PER_INCH = 6
+"""Characters of names in an inch below a figure; where there are more, names are vertical."""
 _MOST_SHOWN = 12
-"""Columns of a table on a terminal, if no more are best for some type."""
+"""The most columns on a terminal; columns that are best for some type are always shown."""
 _WIDTH = 80
 """Characters in a line of the table."""
 
@@ -42,7 +47,7 @@ def _setting(fit: Fit) -> str:
 
 @own_style()
 def types_figure(fit: Fit) -> Figure:
-    """Draw the mean of every arm under every type with its standard error, and the shares."""
+    """Draw the mean of every pair under every type with its standard error, and the shares."""
     from matplotlib.patches import Rectangle
 
     problem = fit.problem
@@ -61,7 +66,7 @@ def types_figure(fit: Fit) -> Figure:
             text = "\n±".join(with_error(mean, error))
             axes.text(column, row, text, ha="center", va="center", fontsize=7, color=colour)
         else:
-            # A bar as long as the interval is wide beside the spread of all means.
+            # Height of the bar, in cells: width of the interval / range of all means, at most 0.9.
             half = min(0.45, 1.96 * error / max(np.ptp(means), 1e-300))
             axes.plot([column, column], [row - half, row + half], color=colour, linewidth=1.5)
     best = means.reshape(rows, -1, len(problem.arms)).argmax(axis=2)
@@ -73,7 +78,7 @@ def types_figure(fit: Fit) -> Figure:
     axes.set_xticks(
         range(columns),
         [short(name, _LONGEST) for name in problem.pair_names],
-        rotation=90 if sum(map(len, problem.pair_names)) > 6 * width else 0,
+        rotation=90 if sum(map(len, problem.pair_names)) > _PER_INCH * width else 0,
         fontsize=8,
         parse_math=False,
     )
@@ -92,11 +97,11 @@ def types_figure(fit: Fit) -> Figure:
 
 def _draw_shares(axes: Axes, fit: Fit) -> None:
     """Draw the share of each type with its 95 % interval."""
-    shares, errors = list(fit.shares.values()), list(fit.share_errors.values())
+    shares, errors = list(fit.shares.values()), [fit.share_errors[name] for name in fit.shares]
     rows = range(fit.types)
     axes.barh(rows, shares, color=BLUE, height=0.6)
     axes.errorbar(shares, rows, xerr=1.96 * np.array(errors), fmt="none", ecolor="0.25")
-    axes.set_yticks(rows, fit.problem.models, fontsize=9)
+    axes.set_yticks(rows, fit.problem.models, fontsize=9, parse_math=False)
     axes.set_xlim(0, 1.25 * max(s + 1.96 * e for s, e in zip(shares, errors, strict=True)))
     axes.set_title("share of units", fontsize=10)
     axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
@@ -128,7 +133,8 @@ def choice_figure(fit: Fit) -> Figure:
 def fit_table(fit: Fit) -> RenderableType:
     """Show the types, and what to think of them, on a terminal."""
     problem = fit.problem
-    head = f"{counted(fit.types, 'type')} from {_setting(fit)}, {problem.rewards}"
+    family = str(problem.rewards)  # such as "bernoulli rewards in [0, 1]"
+    head = f"{counted(fit.types, 'type')} from {_setting(fit)}, {family}"
     parts: list[RenderableType] = [Text(head, style="bold")]
     parts += [Text(line, no_wrap=True) for line in _lines(fit)]
     parts.append(Text(""))
@@ -153,11 +159,15 @@ def _cells(fit: Fit) -> list[list[str]]:
 def with_error(mean: float, error: float) -> tuple[str, str]:
     """Return a mean and its standard error, both to two significant digits of the error.
 
+    No digit before the decimal point is rounded away. With an error below 1e-8 the mean has six
+    significant digits; so it has without an error (0 or NaN), which is shown as 0.
+
     >>> with_error(4.5531, 0.0812), with_error(54.2, 12.3), with_error(1234.5, 0.0)
     (('4.553', '0.081'), ('54', '12'), ('1234.5', '0'))
     """
     if not error > 0:
         return f"{mean:.6g}", "0"
+    # Rounded first: 0.0996 is shown as 0.10, not as 0.100.
     digits = 1 - math.floor(math.log10(float(f"{error:.1e}")))
     if digits > 8:
         return f"{mean:.6g}", f"{error:.1e}"
@@ -165,11 +175,15 @@ def with_error(mean: float, error: float) -> tuple[str, str]:
 
 
 def _lines(fit: Fit) -> list[str]:
-    """Return the table: as many lines of columns as are needed; of many arms, the best ones."""
+    """Return the table in blocks of at most `_WIDTH` characters.
+
+    Of many pairs it has those that are best for some type, then others up to `_MOST_SHOWN`, in
+    their usual order.
+    """
     problem, cells = fit.problem, _cells(fit)
     best = problem.rewards.means.reshape(fit.types, -1, len(problem.arms)).argmax(axis=2)
     shown = {*(best + len(problem.arms) * np.arange(best.shape[1])).flat}
-    for pair in range(problem.pairs):  # best arms first, others as long as there is room
+    for pair in range(problem.pairs):
         if len(shown) < _MOST_SHOWN:
             shown.add(pair)
     shares = [f"{share:.1%} ±{fit.share_errors[name]:.1%}" for name, share in fit.shares.items()]
@@ -184,8 +198,8 @@ def _lines(fit: Fit) -> list[str]:
         while columns and (len(block) == 2 or _width([*block, columns[0]]) <= _WIDTH):
             block.append(columns.pop(0))
         widths = [max(map(cell_len, column)) for column in block]
-        signs = [widths[0], *(-width for width in widths[1:])]
-        lines += [aligned(line, signs) for line in zip(*block, strict=True)]
+        signed_widths = [widths[0], *(-width for width in widths[1:])]  # negative: to the right
+        lines += [aligned(line, signed_widths) for line in zip(*block, strict=True)]
     if len(shown) < problem.pairs:
         more = f"… and {problem.pairs - len(shown)} more columns, best for no type"
         lines.append(f"{more}: see --save, --report or --json")

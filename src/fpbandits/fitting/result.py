@@ -38,6 +38,7 @@ class Fit:
     held_out, bic
         By the number of types: the log-likelihood per reward by cross-validation over units, the
         higher the better; the Bayesian information criterion of all units, the lower the better.
+        One entry each if the number of types was given.
     pseudo_count
         How many rewards of its arm's pooled distribution are added to those of
         each type, which shrinks means that rest on few rewards.

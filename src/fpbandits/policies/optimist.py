@@ -6,29 +6,32 @@ A model θ is *plausible* after t plays while its log-likelihood is within c(t) 
 
 Among the plausible models take those whose best arm pays most; of the arms that are best under one
 of them, play the one that carries the most posterior mass of those models (all arms that tie for
-best under a model carry its mass; the first of equals).
+best under a model carry its mass). Of equal masses, the first arm counts.
 
-e^{ℓ(θ) − ℓ(θ°)} is a martingale of mean 1 under θ°, so the truth is implausible at time t or later
-with probability at most Σ_θ e^{−c(t)}, which is summable for δ > 0; ``docs/optimist.md`` has the
-proof that regret is then bounded where B(θ°) is empty, if θ° has a unique best arm, and else
-logarithmic. With several best arms under θ° it can grow although B(θ°) is empty, where FP-UCB's
-does not. Its tail can be heavy, of index 1 + δ: then its variance is infinite, and means over runs
-mislead.
+Let θ° be the true model, and B(θ°) the models that look like θ° while its best arm is played, but
+have a better arm. e^{ℓ(θ) − ℓ(θ°)} is a martingale of mean 1 under θ°, so the truth is implausible
+at time t or later with probability at most |Θ| e^{−c(t)}, whose sum over t is finite for δ > 0;
+``docs/optimist.md`` has the proof that regret is then bounded where B(θ°) is empty, if θ° has a
+unique best arm, and else logarithmic. With several best arms under θ° it can grow although B(θ°) is
+empty, where FP-UCB's does not. The tail of regret can be heavy, of index 1 + δ: for δ ≤ 1 its
+variance is then infinite, and means over runs mislead.
 
 **When no model fits**: see `fpbandits.policies.shared.giving_up`.
 
 **When the truth changes** with probability r = ``change_rate`` before each play, to a model drawn
 from the prior, −ℓ is replaced by −ln of beliefs that leak to the prior at that rate, and the
 threshold stops growing at t = 1/√r. A model that was ruled out gains belief by the leak alone, and
-comes back after some 1/√r plays: at that rate, trying it costs about as much as not noticing that
-it has become true. If the truth moves by the problem's transitions, beliefs move by these, and r is
-the rate at which the chain forgets.
+comes back after some 1/√r plays: if it is tried that often, trying it costs about as much as not
+noticing that it has become true. If the truth moves by the problem's transitions, beliefs move by
+these, and r is the rate at which the chain forgets.
 
 **With contexts** the likelihood is that of all rewards, in whatever context, and a model promises
 what its best arm pays in the context at hand.
 
 The cycle is one arm. It is sure to be repeated if no model that could become plausible has a larger
-top, each that has the same top has this arm among its best, and one such is sure to stay plausible.
+top, each that has the same top has this arm among its best, and one such is sure to stay plausible;
+if each earlier arm, which would win a tie, is not best under one of those that are sure to stay;
+and if, with an alarm, the model that fits best is sure to keep fitting.
 """
 
 from __future__ import annotations
@@ -54,7 +57,17 @@ from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weig
 
 
 class OptimistData(NamedTuple):
-    """Θ by level, δ and b of the threshold, x of the alarm, and how the truth changes."""
+    """Θ by level, δ and b of the threshold, when to give up Θ, and how the truth changes.
+
+    Attributes
+    ----------
+    alarm
+        −ln of ``false_alarm``, or 0 for none.
+    change_rate
+        r: the option, or the rate at which ``chain`` forgets. 0: the truth never changes.
+    chain
+        The problem's transitions, [from, to], if beliefs follow them.
+    """
 
     theta: Theta
     delta: float
@@ -70,9 +83,11 @@ class OptimistWork(NamedTuple):
     Attributes
     ----------
     mass
-        By arm, the posterior mass of those models under which it is best; −1 if there are none.
+        By arm, the posterior mass of those models under which it is best; −1, which
+        counts as 0, if there are none.
     told_apart
-        By arm, whether it is not best under one of those models that is sure to stay plausible.
+        By arm, 1 if under some model that is sure to stay plausible it is not best, else 0;
+        `holds_for` fills it for the arms before the one that is played.
     top
         That largest top mean, as an array of one.
     """
@@ -134,7 +149,8 @@ class Optimist(LikelihoodPolicy):
             may_follow = blind_plan(prepared.theta, state, workspace.cycle)
         else:
             may_follow = _decide(prepared, state, workspace)
-        return 1, certain_rounds(prepared, state, workspace, ahead) if may_follow else 1
+        rounds = certain_rounds(prepared, state, workspace, ahead) if may_follow else 1
+        return 1, rounds
 
     @staticmethod
     def holds_for(
@@ -155,6 +171,7 @@ class Optimist(LikelihoodPolicy):
         bracket(theta, envelope, fit, workspace.cycle, 1, more)
         low, high = fit.lowest, fit.highest
         now, end = _threshold(prepared, t), _threshold(prepared, t + more)
+        # Limits are of deficits to today's best-fitting model; a better one may come, by ``least``.
         models, least = low.size, min(0.0, minimum(low))
         # An arm before ``played`` wins ties, so under some model that stays it must not be best.
         sure, told_apart = False, workspace.told_apart
@@ -162,6 +179,7 @@ class Optimist(LikelihoodPolicy):
         for model in range(models):
             if low[model] > end + EQUAL:
                 continue
+            # Row 0 is the only context: with several, no plan is repeated.
             if theta.top[0, model] > top + TOLERANCE:
                 return False
             if theta.top[0, model] < top - TOLERANCE:
@@ -170,9 +188,10 @@ class Optimist(LikelihoodPolicy):
                 return False
             if high[model] - least <= now:
                 sure = True
-                # That model must weigh more than differences that count as ties.
-                weight = high[model] - least + theta.prior[model]
-                if weight + math.log(models) < 20:
+                # That model's share of the mass must be larger than a difference that counts as a
+                # tie, which e⁻²⁰ is.
+                nats = high[model] - least + theta.prior[model]
+                if nats + math.log(models) < 20:
                     for arm in range(played):
                         if not theta.is_best[arm, model]:
                             told_apart[arm] = 1
@@ -183,10 +202,12 @@ class Optimist(LikelihoodPolicy):
 
 @jitted
 def _decide(prepared: OptimistData, state: State, workspace: OptimistWork) -> bool:
-    """Put the arm to play into the cycle, and tell whether the same may follow."""
+    """Put the arm to play into the cycle; tell whether a plan may be for more than one round."""
     theta, deficit, mass = prepared.theta, workspace.fit.deficit, workspace.mass
     weigh(theta, state, workspace.fit)
-    moves = prepared.chain is not None  # then no model fits all rewards
+    # By transitions no model fits all rewards, and an alarm is refused. A ``change_rate`` that the
+    # user gave may come with an alarm, which then looks at all rewards.
+    moves = prepared.chain is not None
     if not moves and gives_up(theta, prepared.alarm, state, workspace.fit, workspace.cycle):
         return False
     if prepared.change_rate > 0:
@@ -206,6 +227,7 @@ def _decide(prepared: OptimistData, state: State, workspace: OptimistWork) -> bo
             for arm in range(arms):
                 if theta.is_best[first + arm, model]:
                     mass[arm] = max(mass[arm], 0.0) + weight
+    # Begin with the first eligible arm; those that are not eligible carry no mass.
     workspace.cycle[0] = 0
     while not theta.eligible[first + workspace.cycle[0]]:
         workspace.cycle[0] += 1

@@ -15,14 +15,16 @@ from fpbandits.policies.own import load_class
 Policies = Policy | str | Sequence[Policy | str] | Mapping[str, Policy | str]
 """One policy or several, each an object or its name; or a mapping from names of one's own."""
 
-# A file's path may contain colons; it ends with .py, and the name of a class follows.
+# A file's path may contain colons; it ends with .py, and the name of a class follows. "=" would
+# mean that an option follows instead. For an empty name `load_class` raises an error.
 _FILE = re.compile(r"(?P<file>.*\.py):(?P<name>[^:=]*)(?::(?P<options>.*))?", re.DOTALL)
 
 
 def parse_policy(word: str, horizon: float | None = None) -> Policy:
     """Make a policy from its name and options, as the command line writes them.
 
-    In the option horizon=T, T stands for ``horizon``, the number of plays in a run, if given.
+    In the option horizon=T, T stands for ``horizon``, the number of plays in a run, if given;
+    a float such as 1e12 will do.
 
     >>> parse_policy("fp-ucb:slack=0.05")
     FPUCB(slack=0.05)
@@ -40,9 +42,9 @@ def package_policy(word: str) -> Policy:
 
     For words that come from a file or over a network.
     """
-    name, *options = word.split(":")
+    name, *words = word.split(":")
     kind = _package_kind(name)
-    return made(kind, options_of(kind, options))
+    return made(kind, options_of(kind, words))
 
 
 def the_policy(given: object, horizon: float | None = None) -> Policy:
@@ -55,11 +57,13 @@ def check_policy(given: object) -> Policy:
     if not isinstance(given, Policy):
         raise InputError(f"expected a policy such as FPUCB(), not {quote(given)}")
     kind = type(given)
+    # Attributes that the class has too, such as a cached property, are no forgotten options.
     if any(key not in options(given) and not hasattr(kind, key) for key in vars(given)):
         raise InputError(
             "a policy's options are the fields of a frozen dataclass: put "
-            "@dataclass(frozen=True) above its class, and a line NAME: TYPE for each"
-        ).at(kind.__name__)
+            "@dataclass(frozen=True) above its class, and a line NAME: TYPE for each",
+            place=(kind.__name__,),
+        )
     if not isinstance(getattr(kind, "name", None), str) or ":" in kind.name:
         raise InputError("a policy has a name, a text without colons", place=(kind.__name__,))
     try:
@@ -71,7 +75,7 @@ def check_policy(given: object) -> Policy:
 
 
 def named_policies(policies: Policies | None, horizon: float | None = None) -> dict[str, Policy]:
-    """Return policies by name; without any, the default one."""
+    """Return policies by name; None stands for the default one, and an empty list is an error."""
     from fpbandits.policies import DEFAULT
 
     if policies is None:
@@ -118,7 +122,7 @@ def options_of(kind: type[Policy], words: Sequence[str]) -> dict[str, object]:
 
 
 def made(kind: type[Policy], values: dict[str, object]) -> Policy:
-    """Make a policy with these options, or raise an error that says which one is missing."""
+    """Make a policy with these options, or raise an error that says why not."""
     try:
         return kind(**values)
     except TypeError as error:
@@ -129,12 +133,13 @@ def _kind(word: str) -> tuple[type[Policy], list[str]]:
     """Return the class that a word names, and its options."""
     match = _FILE.fullmatch(word)
     if match:
-        words = match["options"]
-        return load_class(Path(match["file"]), match["name"]), words.split(":") if words else []
-    name, *rest = word.split(":")
-    if name.endswith(".py"):
-        raise InputError(f"name its class too, as {name}:MyPolicy", place=(("policy", word),))
-    return _package_kind(name), rest
+        words = match["options"].split(":") if match["options"] else []
+        return load_class(Path(match["file"]), match["name"]), words
+    file = re.match(r"[^=]*\.py(?=:|$)", word)
+    if file:
+        raise InputError(f"name its class too, as {file[0]}:MyPolicy", place=(("policy", word),))
+    name, *words = word.split(":")
+    return _package_kind(name), words
 
 
 def _package_kind(name: str) -> type[Policy]:

@@ -1,8 +1,8 @@
 """The compiled loop: every compiled policy, every reward family, with contexts or without.
 
 A policy's rules are found by the type of ``prepared`` and compiled into the loop. Rewards of all
-families are drawn from one type, `Law`, and contexts are numbers: so a policy is compiled once,
-whatever it plays. Nothing is validated here.
+families are drawn from one type, `Law`, and the number of contexts is a value, not a type: so a
+policy is compiled once, whatever it plays, unless users add families. Nothing is validated here.
 """
 
 from __future__ import annotations
@@ -69,6 +69,8 @@ _FAMILIES = _families()
 @cache
 def _law_type(families: tuple[type[RewardFamily], ...]) -> type[NamedTuple]:
     """Return a type for laws where families were added: loops are compiled again for it."""
+    # The module is not the package's, so loops compiled for this type are not cached on disk, where
+    # another process with other families might find them.
     name = f"Law{len(_draw_by_type)}"
     kind = type(name, (Law,), {"__module__": "added families"})
     _draw_by_type[kind] = _draw_from_any(families)
@@ -82,6 +84,7 @@ def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> fl
 
 @overload(draw_sum, strict=False, jit_options=HELPER)
 def _choose_draw_sum(law: Any, *others: Any) -> Any:
+    """Return the `draw_sum` for the type of a law; None, which Numba refuses, for other types."""
     return _draw_by_type.get(getattr(law, "instance_class", type(None)))
 
 
@@ -133,18 +136,22 @@ def play(
     progress: Any,
     pulls: Any,
 ) -> int:
-    """Play one run and fill pulls[time, pair]; return how many plans it took.
+    """Play one run and fill ``pulls``; return how many plans it took.
 
     Parameters
     ----------
-    starts, rows, stages
-        The truth may change: after ``starts[stage]`` plays, rewards are drawn from row
-        ``rows[stage]`` of ``law``, in which the pairs of all rows stand one after another.
-        ``stages`` is the envelope of all rows, ``envelope`` that of the present one. If ``pulls``
-        has columns for all rows, plays are counted by row.
+    times, pulls
+        The recorded times, increasing, the last of which ends the run; pulls[i, pair] is the number
+        of plays of a pair up to times[i], and 0 at first.
+    starts, rows
+        The truth may change: after ``starts[stage]`` plays it is row ``rows[stage]``, one of the
+        possible truths. ``law`` has the pairs of all rows one after another, as if they were the
+        arms of one model. If ``pulls`` has columns for all rows, plays are counted by row.
+    stages, envelope
+        The envelope of all rows, and that of the present one, which is overwritten at each change.
     longest
-        A plan covers at most this many plays, or one round where its cycle is longer: 1 never
-        leaps. With several contexts it must be 1.
+        A plan covers at most this many plays, or one round where its cycle is longer. With 1, each
+        round is planned anew. With several contexts it must be 1.
     upto, apart
         Cumulative shares of the contexts, and whether each is a bandit of its own.
     progress
@@ -155,7 +162,7 @@ def play(
     pairs, contexts, columns = state.plays.size, upto.size, pulls.shape[1]
     arms = pairs // contexts
     stage, change, law_at = 0, _next_start(starts, 0), rows[0] * pairs
-    counted_at = law_at % columns
+    counted_at = law_at % columns  # 0 if ``pulls`` does not count by row
     while True:
         first, here = enter_context(state, upto, apart, arms, random)
         budget = min(longest, min(times[recorded], change) - t)
@@ -179,7 +186,7 @@ def play(
                     envelope.means[column] = stages.means[law_at + column]
                     for k in range(envelope.expected.shape[1]):
                         envelope.expected[column, k] = stages.expected[law_at + column, k]
-            # A recorded time may fall inside a cycle that is played just once.
+            # A recorded time, or a change, may fall inside a cycle only if ``rounds`` is 1.
             if t == times[recorded]:
                 recorded += 1
                 if recorded == times.size:
@@ -209,7 +216,8 @@ def play_late(
 ) -> int:
     """Do as `play`, step by step, where rewards become known as a `Schedule` says.
 
-    ``late`` is a `Late` that holds nothing yet.
+    Here ``law`` has one row per stage, in their order, and plays are not counted by row. ``late``
+    is a `Late` that holds nothing yet.
     """
     t, recorded, plans, arrived = 0, 0, 0, 0
     pairs, contexts = pulls.shape[1], upto.size

@@ -46,6 +46,17 @@ class Analysis:
       optimist       regret ≤ 0.2422 · ln T in the long run
       UCB1           regret ≤ 1.3 + 26.67 · ln T
       FP-UCB         regret ≤ 3.0 + 7.347 · ln T
+
+    Attributes
+    ----------
+    problem, arms, models
+        Names: of the problem, of its arms, and of its models.
+    candidate_arms
+        The arms that are best under some model (in some context).
+    ties
+        The models with tied best arms (in some context).
+    cases
+        What follows under each true model.
     """
 
     problem: str
@@ -70,18 +81,27 @@ class Analysis:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as dictionaries, lists, texts and numbers, ready for JSON."""
+        """Return everything as dictionaries, tuples, texts and numbers, ready for JSON."""
         return asdict(self)
 
     @property
     def summary(self) -> str:
         """One line on the problem as a whole."""
+        return f"{self.problem}: {self._size}"
+
+    @property
+    def _size(self) -> str:
+        """How many models and arms there are, in words."""
         best = len(self.candidate_arms)
         return (
-            f"{self.problem}: {counted(len(self.models), 'model')}, "
-            f"{counted(len(self.arms), 'arm')}, of which {best:,} {'is' if best == 1 else 'are'} "
-            "best under some model"
+            f"{counted(len(self.models), 'model')}, {counted(len(self.arms), 'arm')}, of which "
+            f"{best:,} {'is' if best == 1 else 'are'} best {self._best_where}"
         )
+
+    @property
+    def _best_where(self) -> str:
+        """Where the candidate arms are best, in words."""
+        return "under some model"
 
     @property
     def tie_notice(self) -> str | None:
@@ -90,7 +110,8 @@ class Analysis:
             return None
         return (
             f"{counted(len(self.ties), 'model')} ({first_of(self.ties)}) with tied best arms: "
-            "the first of them counts as best, so the order of the arms decides what is confused."
+            "the first of them counts as best, so the order of the arms decides which "
+            "models count as confused."
         )
 
     def __repr__(self) -> str:
@@ -101,6 +122,7 @@ class Analysis:
         """Show a case in full in a notebook, or several at a glance."""
         if len(self.cases) == 1:
             (case,) = self.cases
+            # Two columns: the names of the facts under the truth, their texts under the outlook.
             head, rows = [case.truth, case.outlook], list(map(list, case.facts.items()))
         else:
             cases = self.cases[:_MOST_SHOWN]
@@ -110,9 +132,8 @@ class Analysis:
                 [case.truth, case.outlook, *(case.facts.get(name, "–") for name in names)]
                 for case in cases
             ]
-        name, _, rest = self.summary.partition(": ")
-        above, below = [rest, *self._notices], self._left_out
-        return html_table(name, head, rows, text_columns=len(head), above=above, below=below)
+        above, below, columns = [self._size, *self._notices], self._left_out, len(head)
+        return html_table(self.problem, head, rows, text_columns=columns, above=above, below=below)
 
     @property
     def _notices(self) -> list[str]:
@@ -128,15 +149,15 @@ class Analysis:
 class ContextAnalysis(Analysis):
     """What a problem with contexts allows; its cases are `ContextCase`."""
 
-    cases: tuple[Any, ...]
+    cases: tuple[
+        Any, ...
+    ]  # a `ContextCase` is no `Case`, which a subclass's field would have to be
     contexts: tuple[str, ...]
 
     @property
-    def summary(self) -> str:
-        """One line on the problem as a whole."""
-        return super().summary.replace(
-            " under some model", f" in some of {counted(len(self.contexts), 'context')}"
-        )
+    def _best_where(self) -> str:
+        """Where the candidate arms are best, in words."""
+        return f"in some of {counted(len(self.contexts), 'context')}"
 
 
 @refuses_old_keywords
@@ -160,10 +181,11 @@ def analyze(
     Returns
     -------
     Analysis
-        One case per true model, each with its confusion set, the bounds on FP-UCB's regret as
-        printed and as corrected, the lower bound for any policy, and the bounds of `optimist` and
-        of UCB1. With contexts, values are by context and arm instead of by arm, there are no
-        bounds of FP-UCB and `optimist`, and the cases are those of `fpbandits.theory.contexts`.
+        One case per true model, each with its confusion set, the bounds on FP-UCB's regret as the
+        paper prints them and with their errors corrected (the text shows these), the lower bound
+        for any policy, and the bounds of the default policy, of `optimist` and of UCB1. With
+        contexts, values are by context and arm instead of by arm, UCB1's bound is the only upper
+        bound, and the cases are those of `fpbandits.theory.contexts`.
     """
     problem = the_problem(problem)
     refuse_moving(problem, "analyze")

@@ -1,11 +1,11 @@
 """Structure and bounds under one truth where decisions have contexts.
 
-A context x is seen before each decision. Everything that is by arm becomes by *pair* (x, a). Let
-a*(x) be the best arm in x under θ°, the smallest index where arms tie.
+A context x is seen before each decision. Everything that is by arm becomes by *pair* (x, a), of
+index x · |arms| + a. Let a*(x) be the best arm in x under θ°, the smallest index where arms tie.
 
 * B(θ°) is the set of models that give (x, a*(x)) the same distribution as θ° for every context x,
   and under which a*(x) is not a best arm in some x: playing well in every context does not tell
-  them from the truth, and a policy must.
+  them from the truth, yet a policy has to, because it would lose under them.
 * The lower bound: regret grows at least as ln T · min Σ c(x, a) Δ(x, a) over plays c ≥ 0 with
   Σ c(x, a) D_{x,a}(θ°‖θ) ≥ 1 for every θ in B(θ°). How often each context comes drops out, as long
   as each comes at all: it is only a matter of waiting for it.
@@ -32,14 +32,17 @@ from fpbandits.theory.verdicts import case_text, first_of, least_text, pick
 
 
 class PairStructure(BestArms):
-    """The definitions above, for one problem; θ° is the index ``truth`` of a model."""
+    """The definitions above, for one problem; θ° is the index ``truth`` of a model.
+
+    ``best_arm`` is [θ, context], and ``best_arms`` is [θ, context, arm].
+    """
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.means = self.means.reshape(len(problem.models), -1, len(problem.arms))
 
     def best_pairs(self, truth: int) -> Ints:
-        """Return the pairs (x, a*(x)), by their columns."""
+        """Return the indices of the pairs (x, a*(x)), by context."""
         contexts = np.arange(self.means.shape[1])
         pairs: Ints = contexts * self.means.shape[2] + self.best_arm[truth]
         return pairs
@@ -55,8 +58,8 @@ class PairStructure(BestArms):
         same = [self.problem.rewards.same_law(truth, pair) for pair in self.best_pairs(truth)]
         return ~np.stack(same, axis=1)
 
-    def plays_worse(self, truth: int) -> Bools:
-        """Return for each θ whether some decision that is best under θ° is not best under θ."""
+    def would_lose(self, truth: int) -> Bools:
+        """Return for each θ whether always playing a*(x) would lose: in some x it is not best."""
         contexts = np.arange(self.means.shape[1])
         still_best = self.best_arms[:, contexts, self.best_arm[truth]]
         worse: Bools = np.logical_not(still_best.all(axis=1))
@@ -64,17 +67,21 @@ class PairStructure(BestArms):
 
     def confusion_set(self, truth: int) -> Ints:
         """B(θ°), as defined above."""
-        return np.flatnonzero(self.plays_worse(truth) & ~self.told_by(truth).any(axis=1))
+        return np.flatnonzero(self.would_lose(truth) & ~self.told_by(truth).any(axis=1))
 
     def cheapest(self, truth: int) -> Cheapest:
-        """Return the lower bound, on [0, 1], and the plays of each pair that attain it."""
+        """Return the lower bound, for rewards scaled to [0, 1], and the plays that attain it."""
         others = np.setdiff1d(np.arange(self.problem.pairs), self.best_pairs(truth))
         return cheapest(self, truth, self.confusion_set(truth), others)
 
 
 @dataclass(frozen=True)
 class PairBound:
-    """lim inf E[R(T)]/ln T ≥ coefficient; ``pulls``, by context and arm, per unit of ln T."""
+    """The lower bound (Theorem 2 of the paper): lim inf E[R(T)]/ln T ≥ coefficient.
+
+    The coefficient is in the user's units; ``pulls`` attain it, by context and arm, per unit of
+    ln T.
+    """
 
     coefficient: float
     pulls: dict[str, dict[str, float]]
@@ -84,10 +91,17 @@ class PairBound:
 class ContextCase:
     """What follows if ``truth`` is the true model, where there are contexts.
 
-    ``outlook`` says in words whether losses stop. ``best_arm`` and ``gaps``, which are in the
-    user's units, are by context. ``told_by`` names, for
-    every model under which the truth's best decisions are not all best, the contexts in which they
-    tell it from the truth.
+    Attributes
+    ----------
+    best_arm, gaps
+        By context; gaps by arm too, in the user's units.
+    outlook
+        Whether losses stop, in words for users.
+    regime, verdict
+        How regret grows under a good policy; the same with its reason.
+    told_by
+        For every model under which some a*(x) is not best, the contexts x in which playing a*(x)
+        tells it from the truth: none if the model is in the confusion set.
     """
 
     truth: str
@@ -127,23 +141,25 @@ class ContextCase:
 def context_case(structure: PairStructure, truth: int) -> ContextCase:
     """Return what follows if the model ``truth`` is the true one."""
     problem, width = structure.problem, structure.problem.rewards.width
-    gaps, confused = structure.gaps(truth), structure.confusion_set(truth)
+    gaps = structure.gaps(truth)
+    confused = pick(problem.models, structure.confusion_set(truth))
     lower = structure.cheapest(truth)
     pulls = np.zeros(problem.pairs)
     pulls[list(lower.pulls)] = list(lower.pulls.values())
     ucb1 = [ucb1_bound(row) for row in gaps.reshape(structure.means.shape[1:])]
-    told, worse = structure.told_by(truth), structure.plays_worse(truth)
+    told, loses = structure.told_by(truth), structure.would_lose(truth)
     told_by = {
         problem.models[other]: pick(problem.contexts, np.flatnonzero(told[other]))
-        for other in np.flatnonzero(worse)
+        for other in np.flatnonzero(loses)
     }
+    # The bound is 0 if there is nothing to tell apart, or if doing so costs nothing.
     regime: Literal["bounded", "logarithmic"] = "logarithmic" if lower.coefficient else "bounded"
-    name, looks_like = problem.models[truth], pick(problem.models, confused)
-    why_free = _why_free(told_by, problem.contexts)
-    outlook = f"losses {'can stop' if truth in structure.ties else 'stop'}: {why_free}"
-    if looks_like:
-        coefficient = lower.coefficient * width
-        outlook = confused_outlook(name, "the best arms", looks_like, coefficient)
+    name, why_free = problem.models[truth], _why_free(told_by, problem.contexts)
+    if confused:
+        outlook = confused_outlook(name, "the best arms", confused, lower.coefficient * width)
+    else:
+        # With tied best arms a policy may play others than a*(x), which need not tell models apart.
+        outlook = f"losses {'can stop' if truth in structure.ties else 'stop'}: {why_free}"
     return ContextCase(
         truth=name,
         best_arm=dict(
@@ -151,8 +167,8 @@ def context_case(structure: PairStructure, truth: int) -> ContextCase:
         ),
         outlook=outlook,
         regime=regime,
-        verdict=_verdict(regime, looks_like, why_free),
-        confusion_set=looks_like,
+        verdict=_verdict(regime, confused, why_free),
+        confusion_set=confused,
         told_by=told_by,
         gaps=problem.by_name((gaps * width).tolist()),
         theorem2=PairBound(lower.coefficient * width, problem.by_name(pulls.tolist())),

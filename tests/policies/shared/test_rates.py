@@ -92,9 +92,9 @@ def test_rates_move_along_with_arms_and_models_to_the_last_bit() -> None:
         models = generator.permutation(len(problem.models))
         arms = generator.permutation(len(problem.arms))
         other = problem.reordered(models, arms)
-        module._named.cache_clear()
+        module._solutions.cache_clear()
         alone = rates(other)
-        module._named.cache_clear()
+        module._solutions.cache_clear()
         first = rates(problem)
         after = rates(other)
         for one, two in zip(alone, after, strict=True):

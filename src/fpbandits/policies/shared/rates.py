@@ -1,11 +1,12 @@
-"""How often each arm should be explored: Theorem 2's program, solved once for every model.
+"""How often to explore each arm: Theorem 2's program (`theory.lower`), solved for every model.
 
 Policies that explore at the rate of the lower bound need its minimiser for the model that fits
 best. The divergences are those of the reward distributions or, if a policy looks at means alone, of
 Bernoulli distributions, whatever the family.
 
-Each program is solved with arms and models in the order of their names. So not a bit of its
-solution depends on the order of arms and models in a run, nor on which programs were solved before.
+Each program is solved with arms and models in the order of their names. So the solution is the same
+to the last bit whatever the order of arms and models in a run, and whichever programs were solved
+before. Only where best arms tie does the order matter: a*(θ) is the first of them in the run.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from fpbandits.theory.structure import Structure
 class Rates(NamedTuple):
     """For every model: its rivals, and plays of each arm per unit of ln t.
 
-    ``rivals[first[θ] : first[θ + 1]]`` are the models with a better arm that look like θ while
-    a*(θ) is played; ``over_a`` and ``over_all`` are the minimisers over the arms of A and over all.
+    ``rivals[first[θ] : first[θ + 1]]`` are the indices of the models with a better arm that look
+    like θ while a*(θ) is played. ``over_a`` and ``over_all``, both [θ, arm], are the minimisers
+    over A, the arms that are best under some model, and over all arms; they are 0 for a*(θ).
     """
 
     first: Counts
@@ -41,7 +43,11 @@ _MOST_MODELS = 5_000
 
 
 def rates(problem: Problem, likelihood: str = LAW) -> Rates:
-    """Solve Theorem 2's program for every model of a problem."""
+    """Solve Theorem 2's program for every model of a problem without contexts.
+
+    With ``likelihood`` "means", divergences are those of rewards of 0 and 1 with the same means; a
+    family of such rewards has them already.
+    """
     if likelihood == MEANS and not problem.rewards.all_or_nothing:
         problem = Problem.bernoulli(
             problem.rewards.unit_means, arms=problem.arms, models=problem.models, name=problem.name
@@ -52,10 +58,10 @@ def rates(problem: Problem, likelihood: str = LAW) -> Rates:
             f"that solves a program for each (at most {_MOST_MODELS:,}): choose another policy"
         ).at(problem.name)
     structure = Structure(problem)
-    model_order, arm_order = _by_name(problem.models), _by_name(problem.arms)
+    model_order, arm_order = _order_of(problem.models), _order_of(problem.arms)
     # The rank of each model, and of each arm, in the order of names.
     model_ranks, arm_ranks = np.argsort(model_order), np.argsort(arm_order)
-    named = _named(problem.reordered(model_order, arm_order))
+    sorted_by_name = _solutions(problem.reordered(model_order, arm_order))
     rivals = [structure.must_explore(truth) for truth in range(len(problem.models))]
     over_a = np.zeros(structure.means.shape)
     over_all = np.zeros(structure.means.shape)
@@ -67,11 +73,12 @@ def rates(problem: Problem, likelihood: str = LAW) -> Rates:
             (over_all, np.arange(len(problem.arms))),
         ):
             arms = among[among != structure.best_arm[truth]]
-            table[truth] = named.plays(
+            plays = sorted_by_name.plays(
                 int(model_ranks[truth]),
                 tuple(np.sort(model_ranks[against]).tolist()),
                 tuple(np.sort(arm_ranks[arms]).tolist()),
-            )[arm_ranks]
+            )
+            table[truth] = plays[arm_ranks]  # back to the order of the run
     return Rates(
         first=np.cumsum([0, *map(len, rivals)], dtype=np.int64),
         rivals=np.concatenate(rivals).astype(np.int64),
@@ -80,12 +87,12 @@ def rates(problem: Problem, likelihood: str = LAW) -> Rates:
     )
 
 
-def _by_name(names: tuple[str, ...]) -> Ints:
+def _order_of(names: tuple[str, ...]) -> Ints:
     """Return the indices that sort the names."""
     return np.array(sorted(range(len(names)), key=names.__getitem__))
 
 
-class _Named:
+class _Solutions:
     """A problem in the order of names, and the solutions of its programs so far."""
 
     def __init__(self, problem: Problem) -> None:
@@ -93,18 +100,21 @@ class _Named:
         self._solved: dict[object, Floats] = {}
 
     def plays(self, truth: int, against: tuple[int, ...], arms: tuple[int, ...]) -> Floats:
-        """Return the cheapest plays, by arm, of these arms that tell a model from others."""
+        """Return the cheapest plays that tell ``truth`` from all of ``against``, by arm.
+
+        They are 0 outside ``arms``.
+        """
         key = truth, against, arms
         if key not in self._solved:
-            pulls = cheapest(
-                self._structure, truth, np.array(against), np.array(arms, np.intp)
-            ).pulls
+            # Without other arms the array is empty, and of floats unless told otherwise.
+            among = np.array(arms, np.intp)
+            pulls = cheapest(self._structure, truth, np.array(against), among).pulls
             self._solved[key] = np.zeros(self._structure.means.shape[1])
             self._solved[key][list(pulls)] = list(pulls.values())
         return self._solved[key]
 
 
 @lru_cache(maxsize=16)
-def _named(problem: Problem) -> _Named:
-    """Return the same object for equal problems: runs that shuffle one share its solutions."""
-    return _Named(problem)
+def _solutions(problem: Problem) -> _Solutions:
+    """Return the same object for equal problems: runs that shuffle a problem share solutions."""
+    return _Solutions(problem)
