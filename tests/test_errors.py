@@ -221,7 +221,6 @@ FOREIGN = {
     "errors.py: said": "what others say is put on one line",
     "problem/files.py: parse_toml": "tomllib tells a name that is given twice by its words alone",
     "engine/compiling.py: uncompilable": "Numba has a reason among pages of text",
-    "cli/app.py: _with_choices": "Typer tells a command from an option by its words",
 }
 """Where a text is read: of errors that are not ours, since they are nothing but text."""
 

@@ -54,7 +54,7 @@ def load_class(path: Path, name: str) -> type[Policy]:
     digest = hashlib.sha256(str(path.resolve()).encode() + source).hexdigest()
     # The module's name is unique, and changes with the text.
     module_name = f"{path.stem}_{digest[:16]}"
-    module = sys.modules.get(module_name) or _import_file(path, module_name)
+    module = sys.modules.get(module_name) or _import_file(path, source, module_name)
     known = {
         value.__name__: value
         for value in vars(module).values()
@@ -72,15 +72,18 @@ def load_class(path: Path, name: str) -> type[Policy]:
     return known[name]
 
 
-def _import_file(path: Path, name: str) -> ModuleType:
-    """Import a file as a module of this name, or raise an error that names the file."""
+def _import_file(path: Path, source: bytes, name: str) -> ModuleType:
+    """Run a file's source as a module of this name, or raise an error that names the file.
+
+    Python's own import takes bytecode that it kept, even of an earlier text, if a file was edited
+    within a second and has the same size.
+    """
     spec = spec_from_file_location(name, path)
     assert spec is not None
-    assert spec.loader is not None
     module = sys.modules[name] = module_from_spec(spec)
     sys.path.insert(0, str(path.resolve().parent))  # it may import files beside it
     try:
-        spec.loader.exec_module(module)
+        exec(compile(source, str(path), "exec", dont_inherit=True), vars(module))
     except BaseException as error:
         del sys.modules[name]
         if not isinstance(error, Exception):
