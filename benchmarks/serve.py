@@ -208,8 +208,8 @@ def multiply(path: Path, units: int) -> None:
             f"FROM other CROSS JOIN units WHERE id = {first}"
         )
         columns = (
-            "experiment, step, kind, number, key, arm, context, probability, reward, time, version, "
-            "revision, among"
+            "experiment, step, kind, number, key, arm, context, probability, reward, time, "
+            "version, revision, among"
         )
         store.execute(
             f"INSERT INTO events (unit, {columns}) SELECT {last} + n, {columns} "
