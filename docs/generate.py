@@ -71,7 +71,7 @@ def commands() -> str:
         "`fpbandits COMMAND --help` prints the same. An error is one line and exit code 2;"
         " Ctrl-C is exit code 130.",
     ]
-    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]  # a group
         arguments = [each for each in command.params if each.param_type_name == "argument"]
         options = [each for each in command.params if each.param_type_name == "option"]
         usage = " ".join([f"fpbandits {name}", *map(_usage, arguments)])

@@ -47,7 +47,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     _timer: TimerHandle | None = None
 
-    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # over TCP
         """Begin a connection, unless there are too many."""
         super().connection_made(transport)
         if len(self.connections) > self.most_connections:
