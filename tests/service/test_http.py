@@ -245,7 +245,7 @@ def test_others_are_answered_while_a_long_list_is_checked(
         app = make_app(open_store(str(tmp_path / "a.db"), make=True))
         transport = httpx.ASGITransport(app)
         async with (
-            app.router.lifespan_context(app),
+            app.lifespan_context(app),
             httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client,
         ):
             await client.put("/v1/experiments/e", json=EXPERIMENT)

@@ -183,7 +183,7 @@ def test_the_hash_of_nothing_admits_nobody(tmp_path: Path) -> None:
     assert Tokens([(Access("admin"), nothing)]).access("") is None
 
 
-@pytest.mark.parametrize("name", FORWARDED)
+@pytest.mark.parametrize("name", sorted(FORWARDED))
 def test_without_tokens_nothing_is_served_to_a_proxy(name: str) -> None:
     here = {"host": "127.0.0.1:8000"}
     authorize(None, here, "admin")

@@ -19,6 +19,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice, zip_longest
 from queue import Empty, SimpleQueue
 from threading import Thread
 
@@ -168,16 +169,9 @@ class Batcher:
         """Return the requests of the next transaction: one of each experiment in turn."""
         for submission in self._turns.pop(_NO_EXPERIMENT, ()):
             self._test_writing(submission)
-        turns = [self._unanswered(queue) for queue in self._turns.values()]
-        batch: _Pairs = []
-        while turns and len(batch) < self._most_together:
-            for requests in turns.copy():
-                pair = next(requests, None)
-                if pair is None:
-                    turns.remove(requests)
-                else:
-                    batch.append(pair)
-        return batch[: self._most_together]
+        rounds = zip_longest(*map(self._unanswered, self._turns.values()))
+        pairs = (pair for one_of_each in rounds for pair in one_of_each if pair is not None)
+        return list(islice(pairs, self._most_together))
 
     def _unanswered(self, queue: deque[_Submission]) -> Iterator[tuple[_Submission, Work]]:
         """Yield the requests of an experiment that have no answer yet, in order."""
@@ -220,7 +214,7 @@ class Batcher:
             if until is None:
                 until = time.thread_time() + self._longest
             others_wait = len(experiments) > 1 or not self._arrived <= experiments
-            return time.thread_time() > until and others_wait
+            return others_wait and time.thread_time() > until
 
         return enough
 

@@ -101,10 +101,15 @@ def handle_together(
         changes = batch.changes()
         transaction.write(list(changes.values()))
     for unit_key, change in changes.items():
-        unit = batch.units[unit_key]
-        recent.keep(unit_key, change.state, unit)
-        if counts is not None:
-            counts.update((unit.experiment.name, event.kind) for event in change.events)
+        recent.keep(unit_key, change.state, batch.units[unit_key])
+    if counts is not None:
+        counts.update(
+            (batch.units[unit_key].experiment.name, event.kind)
+            for unit_key, change in changes.items()
+            for event in change.events
+        )
+    if not batch.failed:
+        return outcomes
     return [
         batch.failed.get((experiment.id, request.unit), outcome)
         for (experiment, request), outcome in zip(work, outcomes, strict=False)

@@ -165,7 +165,7 @@ class Experiment:
         """Return the experiment that a store holds."""
         return replace(cls.from_definition(kept.name, kept.definition), **kept.changing())
 
-    @property
+    @cached_property
     def id(self) -> int:
         """The experiment's number in the store."""
         return self.stamp.id

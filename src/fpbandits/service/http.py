@@ -13,14 +13,13 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from http import HTTPStatus
 from time import perf_counter
 from typing import Any, TypeVar
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
 from fpbandits import __version__
@@ -64,29 +63,39 @@ def make_app(
     tokens: Roles | None = None,
     settings: Settings | None = None,
     **changes: Any,
-) -> Any:
+) -> App:
     """Return the service as an ASGI application; without ``tokens``, for this machine alone.
 
     ``changes`` are settings by name that replace those of ``settings``, or the defaults.
     """
     limits = replace(settings or Settings(), **changes)
-    backend = Backend(store, limits, Metrics())
+    return App(Backend(store, limits, Metrics()), tokens, limits.access_log)
 
-    async def no_route(request: Request, error: Exception) -> Response:
-        """Answer a request whose path or method does not exist."""
-        assert isinstance(error, HTTPException)
-        backend.metrics.answered("none", "other", error.status_code, 0.0)
-        reason = f"{request.method} {quote(request.scope['path'])}: {error.detail}"
-        return _json({"error": reason, "place": []}, error.status_code, error.headers)
 
-    app = Starlette(
-        routes=[_Route(endpoint, backend, tokens, limits.access_log) for endpoint in _endpoints],
-        exception_handlers={HTTPException: no_route},
-        lifespan=backend.running,
-    )
-    app.router.redirect_slashes = False
-    app.state.backend = backend
-    return app
+class App(Router):
+    """The service as an ASGI application.
+
+    It is not a `Starlette`: that wraps every request in handlers of errors, which a `_Route` does
+    not leave to others.
+    """
+
+    def __init__(self, backend: Backend, tokens: Roles | None, access_log: bool) -> None:
+        self.backend = backend
+        super().__init__(
+            [_Route(endpoint, backend, tokens, access_log) for endpoint in _endpoints],
+            redirect_slashes=False,
+            lifespan=backend.running,
+        )
+
+    async def not_found(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request whose path does not exist."""
+        await _no_route(self.backend, scope, HTTPStatus.NOT_FOUND)(scope, receive, send)
+
+
+def _no_route(backend: Backend, scope: Scope, status: HTTPStatus, **headers: str) -> Response:
+    backend.metrics.answered("none", "other", status, 0.0)
+    reason = f"{scope['method']} {quote(scope['path'])}: {status.phrase}"
+    return _json({"error": reason, "place": []}, status, headers)
 
 
 class _Route(Route):
@@ -101,22 +110,30 @@ class _Route(Route):
         super().__init__(endpoint.path, endpoint.handler, methods=[endpoint.method])
         self._endpoint, self._backend, self._tokens = endpoint, backend, tokens
         self._access_log = access_log
-        self.app = self._answer
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; this is the route's ASGI application."""
-        began, endpoint, request = perf_counter(), self._endpoint, Request(scope, receive)
-        identity = request_id(request.headers.get("x-request-id"))
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request to this route's path."""
+        began, endpoint, parameters = perf_counter(), self._endpoint, scope["path_params"]
+        methods = self.methods or ()
+        if scope["method"] not in methods:
+            status, allowed = HTTPStatus.METHOD_NOT_ALLOWED, ", ".join(sorted(methods))
+            await _no_route(self._backend, scope, status, allow=allowed)(scope, receive, send)
+            return
+        # Quicker than a request's own mapping, which looks through the list each time.
+        headers = {
+            name.decode("latin-1"): text.decode("latin-1") for name, text in scope["headers"]
+        }
+        identity = request_id(headers.get("x-request-id"))
         try:
             if endpoint.role is not None:
-                name = request.path_params.get("name")
-                authorize(self._tokens, request.headers, endpoint.role, name)
-            response = await endpoint.handler(self._backend, request, **request.path_params)
+                authorize(self._tokens, headers, endpoint.role, parameters.get("name"))
+            request = Request(scope, receive)
+            response = await endpoint.handler(self._backend, request, **parameters)
         except Error as error:
             response = _failure(error)
         except Exception as error:
             response = _failure(log_failure(error, identity))
-        response.headers["x-request-id"] = identity
+        response.raw_headers.append((b"x-request-id", identity.encode()))
         try:
             # If the store fails while an answer is streamed, the client sees it break off.
             with suppress(UnavailableError):
@@ -125,7 +142,7 @@ class _Route(Route):
             measured = response.status_code, perf_counter() - began
             self._backend.metrics.answered(endpoint.path, endpoint.method, *measured)
             if self._access_log:
-                name = request.path_params.get("name")
+                name = parameters.get("name")
                 log_answer(identity, endpoint.method, endpoint.path, name, *measured)
 
 
@@ -189,15 +206,16 @@ def _item(outcome: Outcome) -> Answer:
 
 async def _content(request: Request, body: Body[Any]) -> Any:
     """Return the JSON of a request's body; refuse it once it is too long."""
-    parts, size = [], 0
-    try:
-        async for part in request.stream():
-            size += len(part)
-            if size > body.largest:
-                raise TooLargeError(f"the body is larger than {body.largest:,} bytes")
-            parts.append(part)
-    except ClientDisconnect:
-        raise UnreadableError("the body broke off") from None
+    parts, size, more = [], 0, True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise UnreadableError("the body broke off")
+        part, more = message.get("body", b""), message.get("more_body", False)
+        size += len(part)
+        if size > body.largest:
+            raise TooLargeError(f"the body is larger than {body.largest:,} bytes")
+        parts.append(part)
     return parse_json(b"".join(parts))
 
 

@@ -74,7 +74,7 @@ def run_server(
 
             def handle_exit(self, sig: int, frame: FrameType | None) -> None:
                 """Stop: a while after SIGTERM, at once after Ctrl-C or a second signal."""
-                backend = app.state.backend
+                backend = app.backend
                 if sig != signal.SIGTERM or backend.draining or not limits.drain_seconds:
                     backend.draining = True
                     super().handle_exit(sig, frame)

@@ -326,25 +326,25 @@ class _SqliteTransaction(Transaction):
             for stamp in experiments
             if writer.execute(sql["stamp"], (stamp.id,)).fetchone() == stamp
         )
-        self.rows = {}
-        for unit_key in touched:
-            row = writer.execute(sql["unit"], unit_key).fetchone()
-            if row is not None:
-                self.rows[unit_key] = UnitRow(*row)
-        for unit_key in asked:
-            if unit_key[0] not in self.current:
-                continue
-            row = writer.execute(sql["unit"], unit_key).fetchone()
-            if row is None:
-                row = writer.execute(sql["add_unit"], unit_key).lastrowid, 0, None
-            self.rows[unit_key] = UnitRow(*row)
+        # One statement for all units: each statement lets other threads in between, which costs
+        # more than looking up a unit.
+        asked = [unit_key for unit_key in asked if unit_key[0] in self.current]
+        found = writer.execute(sql["units"], (json.dumps([*touched, *asked]),))
+        self.rows = {(experiment, name): UnitRow(*row) for experiment, name, *row in found}
         self.decided = {}
-        for unit_key, key in keys:
-            unit = self.rows.get(unit_key)
-            if unit is not None and unit.steps:
-                row = writer.execute(sql["decided"], (unit.id, key)).fetchone()
-                if row is not None:
-                    self.decided.setdefault(unit_key, {})[key] = Event(*row)
+        units = {row.id: unit_key for unit_key, row in self.rows.items() if row.steps}
+        for unit_key in asked:
+            if unit_key not in self.rows:
+                added = writer.execute(sql["add_unit"], unit_key).lastrowid
+                assert added is not None
+                self.rows[unit_key] = UnitRow(added, 0, None)
+        looked_up = [
+            (self.rows[unit_key].id, key) for unit_key, key in keys if unit_key in self.rows
+        ]
+        for unit, *values in writer.execute(sql["decided"], (json.dumps(looked_up),)):
+            event = Event(*values)
+            assert event.key is not None
+            self.decided.setdefault(units[unit], {})[event.key] = event
 
     def resolutions(self, unit: int, number: int) -> Sequence[Event]:
         try:

@@ -54,13 +54,8 @@ _LARGEST_FILE = 2**20
 _CHECK_SECONDS = 1.0
 """Seconds between two checks whether a file of tokens has changed."""
 
-FORWARDED = (
-    "forwarded",
-    "x-forwarded-for",
-    "x-forwarded-host",
-    "x-forwarded-proto",
-    "x-real-ip",
-    "via",
+FORWARDED = frozenset(
+    ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via")
 )
 """Headers by which a proxy says that it forwards a request."""
 
@@ -219,7 +214,7 @@ def authorize(
     requests from elsewhere, so those of web pages and those that were forwarded are refused.
     """
     if tokens is None:
-        if any(name in headers for name in FORWARDED):
+        if not FORWARDED.isdisjoint(headers):
             raise ForbiddenError("without tokens, nothing that a proxy passes on is served")
         _refuse_pages(headers.get("host", ""), headers.get("origin"))
         return

@@ -34,6 +34,12 @@ INSERT INTO units (experiment, name, steps) VALUES (?, ?, 0)
 -- name: unit
 SELECT id, steps, state FROM units WHERE experiment = ? AND name = ?
 
+-- name: units
+-- CROSS JOIN goes through the list, and looks each unit up.
+SELECT experiment, name, units.id, steps, state
+FROM json_each(?) AS asked CROSS JOIN units
+    ON experiment = asked.value ->> 0 AND name = asked.value ->> 1
+
 -- name: change_unit
 UPDATE units SET steps = ?, state = ?, due = ? WHERE id = ?
 
@@ -58,9 +64,10 @@ WHERE experiment NOT IN (SELECT value FROM json_each(:experiments))
 LIMIT :most
 
 -- name: decided
-SELECT step, kind, number, key, arm, context, probability, reward, time, version, revision,
-    among
-FROM events WHERE unit = ? AND key = ?
+SELECT unit, step, kind, number, events.key, arm, context, probability, reward, time, version,
+    revision, among
+FROM json_each(?) AS asked CROSS JOIN events
+    ON unit = asked.value ->> 0 AND events.key = asked.value ->> 1
 
 -- name: resolutions
 SELECT step, kind, number, key, arm, context, probability, reward, time, version, revision,
