@@ -178,10 +178,12 @@ class Experiment:
     @property
     def is_current(self) -> bool:
         """Whether this version of fpbandits has its revision, and reads its units' states."""
-        return (self.revision, self.states) == (self.policy.revision, STATES)
+        return self.revision == self.policy.revision and self.states == STATES
 
     def check_serving(self) -> None:
         """Raise an error unless this version may change the experiment's units."""
+        if self.status in (OPEN, CLOSED) and self.is_current:
+            return
         who = quote(self.name)
         if self.status == DELETING:
             raise ConflictError(f"{who} is being deleted")
