@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -58,9 +59,16 @@ class SciPyLaw:
     """One arm's law under one model, in the user's units: points and chances, or a density."""
 
     points: dict[float, float] | None = None
-    density: Any = None
+    continuous: Callable[[], Any] | None = None
+    """Makes the density when it is asked for: SciPy takes its time, and some ask for no density."""
     logs: dict[float, float] = field(default_factory=dict, compare=False)
     """What SciPy said of rewards before: it takes its time, and twins ask again and again."""
+
+    @cached_property
+    def density(self) -> Any:
+        """SciPy's distribution."""
+        assert self.continuous is not None
+        return self.continuous()
 
     def log(self, reward: float) -> float:
         """The log-likelihood of one reward."""
@@ -147,14 +155,20 @@ def examples(draw: st.DrawFn, kind: str | None = None) -> Example:
         return Example(
             Problem.beta(means, c, range=(low, high)),
             [
-                [SciPyLaw(density=stats.beta(c * p, c * (1 - p), low, high - low)) for p in row]
+                [
+                    SciPyLaw(continuous=partial(stats.beta, c * p, c * (1 - p), low, high - low))
+                    for p in row
+                ]
                 for row in shares
             ],
         )
     deviation = draw(st.floats(0.05, 20))
     return Example(
         Problem.gaussian(means, deviation),
-        [[SciPyLaw(density=stats.norm(mean, deviation)) for mean in row] for row in means],
+        [
+            [SciPyLaw(continuous=partial(stats.norm, mean, deviation)) for mean in row]
+            for row in means
+        ],
     )
 
 
@@ -183,12 +197,15 @@ def random_example(kind: str, generator: np.random.Generator) -> Example:
         return Example(Problem.bernoulli(shares, value=value), made)
     if kind == "beta":
         made = [
-            [SciPyLaw(density=stats.beta(10 * p, 10 * (1 - p))) for p in row]
+            [SciPyLaw(continuous=partial(stats.beta, 10 * p, 10 * (1 - p))) for p in row]
             for row in shares.tolist()
         ]
         return Example(Problem.beta(shares, 10), made)
     deviation = float(generator.choice([0.05, 0.5]))
-    made = [[SciPyLaw(density=stats.norm(p, deviation)) for p in row] for row in shares.tolist()]
+    made = [
+        [SciPyLaw(continuous=partial(stats.norm, p, deviation)) for p in row]
+        for row in shares.tolist()
+    ]
     return Example(Problem.gaussian(shares, deviation), made)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from fpbandits import InputError, Policy, Problem
-from fpbandits.engine.compiling import compile_for, compiled
+from fpbandits.engine.compiling import compiled
 from fpbandits.engine.contract import Envelope, State
 from fpbandits.simulation.kernel import STOP, Law, new_progress, play
 
@@ -81,7 +81,7 @@ def played(
         progress,
         np.zeros((1, arms), np.int64),
     )
-    compile_for(policy, play, arguments)(*arguments)
+    play(*arguments)
     cycle: list[int] = workspace.cycle.tolist()
     return cycle
 
