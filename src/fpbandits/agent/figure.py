@@ -11,15 +11,7 @@ import numpy as np
 from fpbandits.core.checks import printable
 from fpbandits.errors import InputError, counted
 from fpbandits.problem.posterior import Evidence
-from fpbandits.report.figures import (
-    PALETTE,
-    as_plain_text,
-    blank,
-    footnote,
-    own_style,
-    save_figure,
-    short,
-)
+from fpbandits.report import figures
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,7 +25,7 @@ _LONGEST_NAME = 40
 """The most characters of a model's name in the legend."""
 
 
-@own_style()
+@figures.own_style()
 def posterior_figure(agent: Agent, path: str | os.PathLike[str] | None = None) -> Figure:
     """Draw the probability of each model after every reward that counts.
 
@@ -52,11 +44,11 @@ def posterior_figure(agent: Agent, path: str | os.PathLike[str] | None = None) -
             times.append(time)
             rows.append(list(evidence.posterior().values()))
     shares = np.array(rows)
-    order = np.lexsort((-shares[-1], -shares.max(axis=0)))[: len(PALETTE) - 1]
-    figure = blank(7.5, 4.2)
+    order = np.lexsort((-shares[-1], -shares.max(axis=0)))[: len(figures.PALETTE) - 1]
+    figure = figures.blank(7.5, 4.2)
     axes = figure.subplots()
-    for model, colour in zip(sorted(order.tolist()), PALETTE, strict=False):
-        name = short(printable(problem.models[model]), _LONGEST_NAME)
+    for model, colour in zip(sorted(order.tolist()), figures.PALETTE, strict=False):
+        name = figures.short(printable(problem.models[model]), _LONGEST_NAME)
         axes.plot(times, shares[:, model], color=colour, label=name)
     if len(order) < len(problem.models):
         rest = 1 - shares[:, order].sum(axis=1)
@@ -65,9 +57,9 @@ def posterior_figure(agent: Agent, path: str | os.PathLike[str] | None = None) -
     axes.set(xlabel="rewards that count", ylabel="probability of the model", ylim=(-0.02, 1.02))
     axes.set_xlim(0, len(log))
     axes.grid(alpha=0.3)
-    as_plain_text(axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5)))
+    figures.as_plain_text(axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5)))
     names = printable(problem.name), printable(str(agent.policy))
-    footnote(figure, f"{names[0]}, played by {names[1]}: {counted(len(log), 'reward')}")
+    figures.footnote(figure, f"{names[0]}, played by {names[1]}: {counted(len(log), 'reward')}")
     if path is not None:
-        save_figure(figure, Path(path))
+        figures.save_figure(figure, Path(path))
     return figure

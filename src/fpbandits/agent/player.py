@@ -201,7 +201,7 @@ class Player:
     def _take_in(self, pair: int, reward: float, stream: np.random.Generator) -> None:
         """Count a reward, on [0, 1]."""
         ready, seen = self._ready, self._seen
-        if ready.upto_statistics > ready.pairs and not ready.looks_at_laws:
+        if ready.upto_statistics > ready.upto_sums and not ready.looks_at_laws:
             # The policy does not use the family's statistics, but the posterior does.
             try:
                 statistics = ready.problem.rewards.statistics_of(pair, reward)

@@ -61,13 +61,16 @@ def unpacked(array: Counts, ready: Ready) -> State:
 
     ``ready`` is the agent's policy, ready for its problem.
     """
-    pairs, last, size = ready.pairs, ready.upto_statistics, ready.upto_extra
-    plays, counters = array[:pairs], array[pairs:-size]
-    numbers = array[-size:].view(_FLOAT64)
-    if size == pairs:
-        return State(plays, numbers, counters, NOTHING, *ready.nothing)
-    statistics = numbers[pairs:last].reshape(pairs, -1) if last > pairs else ready.nothing[0]
-    return State(plays, numbers[:pairs], counters, NOTHING, statistics, numbers[last:])
+    pairs, first, last = ready.pairs, ready.upto_sums, ready.upto_statistics
+    numbers = array.view(_FLOAT64)
+    plays, counters = array[:pairs], array[pairs : ready.upto_counters]
+    sums = numbers[ready.upto_counters : first]
+    statistics, extra = ready.nothing
+    if last > first:
+        statistics = numbers[first:last].reshape(pairs, -1)
+    if ready.upto_extra > last:
+        extra = numbers[last:]
+    return State(plays, sums, counters, NOTHING, statistics, extra)
 
 
 def to_json(numbers: list[Any]) -> list[Any] | str:
@@ -112,14 +115,14 @@ def from_json(written: Any, count: int, kind: str) -> Sequence[Any]:
 
 def numbers_to_json(array: Counts, ready: Ready) -> dict[str, Any]:
     """Return a packed state as values that JSON holds."""
-    numbers, pairs, first = list(ready.layout.unpack(array.data)), ready.pairs, ready.upto_counters
-    sums, last = numbers[first : first + pairs], first + ready.upto_statistics
+    numbers = list(ready.layout.unpack(array.data))
+    sums = numbers[ready.upto_counters : ready.upto_sums]
     return {
-        "plays": to_json(numbers[:pairs]),
+        "plays": to_json(numbers[: ready.pairs]),
         "sums": to_json(sums),
-        "statistics": _beyond_sums(numbers[first + pairs : last], sums),
-        "beliefs": to_json(numbers[last:]),
-        "counters": to_json(numbers[pairs:first]),
+        "statistics": _beyond_sums(numbers[ready.upto_sums : ready.upto_statistics], sums),
+        "beliefs": to_json(numbers[ready.upto_statistics :]),
+        "counters": to_json(numbers[ready.pairs : ready.upto_counters]),
     }
 
 
@@ -144,7 +147,7 @@ def packed_from_json(state: Mapping[str, Any], ready: Ready) -> Counts:
     plays = from_json(state["plays"], ready.pairs, WHOLE)
     sums = from_json(state["sums"], ready.pairs, REAL)
     counters = from_json(counters, ready.upto_counters - ready.pairs, WHOLE)
-    statistics = _statistics_of(state, ready.upto_statistics - ready.pairs)
+    statistics = _statistics_of(state, ready.upto_statistics - ready.upto_sums)
     extra = _extra_of(state, ready)
     # Python checks a few numbers faster than NumPy does.
     within = all(0 <= total <= count for total, count in zip(sums, plays, strict=True))
@@ -152,7 +155,7 @@ def packed_from_json(state: Mapping[str, Any], ready: Ready) -> Counts:
         raise ValueError("the counts do not add up")
     if not all(map(isfinite, sums)) or not all(map(isfinite, statistics)):
         raise ValueError("the sums are not finite")
-    array = np.empty(ready.upto_counters + ready.upto_extra, np.int64)
+    array = np.empty(ready.upto_extra, np.int64)
     try:
         ready.layout.pack_into(array.data, 0, *plays, *counters, *sums, *statistics, *extra)
     except struct.error as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -31,19 +30,12 @@ def forecast(
     runs: options.Runs = 1000,
     seed: options.Seed = 0,
     error: Annotated[
-        float,
-        typer.Option(
-            metavar="P",
-            parser=partial(options.read_real, "--error"),
-            help="The probability with which a verdict may be wrong.",
-        ),
+        float, options.real("--error", "P", "The probability with which a verdict may be wrong.")
     ] = 0.05,
     off: Annotated[
         float,
-        typer.Option(
-            metavar="P",
-            parser=partial(options.read_real, "--off"),
-            help="How far the true means may be off, as a fraction of the range.",
+        options.real(
+            "--off", "P", "How far the true means may be off, as a fraction of the range."
         ),
     ] = 0.05,
     report: Annotated[

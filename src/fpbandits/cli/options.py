@@ -52,6 +52,11 @@ def whole_number(name: str, metavar: str, help: str, *, show_default: bool = Tru
     return typer.Option(name, metavar=metavar, help=help, show_default=show_default, parser=parser)
 
 
+def real(name: str, metavar: str, help: str) -> Any:
+    """Declare an option that takes a number."""
+    return typer.Option(name, metavar=metavar, help=help, parser=partial(read_real, name))
+
+
 def floats(name: str, metavar: str, help: str) -> Any:
     """Declare an option that takes a list of numbers."""
     return typer.Option(name, metavar=metavar, help=help, parser=partial(read_numbers, name))

@@ -101,9 +101,9 @@ class Ready:
         ``pairs`` is how many pairs of a context and an arm there are, ``several`` whether there are
         several contexts; ``looks_at_laws`` whether the policy looks at more of a reward than its
         mean, and the family has more; ``trusts_spread`` whether that says more than means do. The
-        array of a packed state holds plays and counters, ``upto_counters`` whole numbers together;
-        then as floats sums and statistics, together ``upto_statistics``, and what is extra, in all
-        ``upto_extra``. ``layout`` packs it.
+        array of a packed state holds plays and counters as whole numbers, then sums, statistics
+        and extra numbers as floats; ``upto_counters`` … ``upto_extra`` are where each part ends.
+        ``layout`` packs it.
         """
         self.policy, self.problem, self.pairs = policy, problem, problem.pairs
         self.arms = len(problem.arms)
@@ -113,13 +113,14 @@ class Ready:
         self.trusts_spread = (
             self.looks_at_laws and stays and problem.rewards.variances() is not None
         )
-        self.upto_statistics = self.pairs * (1 + kept)
-        self.upto_extra = self.upto_statistics + policy.extra_numbers(problem)
         self.several = len(problem.contexts) > 1
         self.apart = self.several and policy.contexts is Contexts.APART
         self.empty = policy.new_state(problem)  # what an agent begins with; nobody writes to it
         self.upto_counters = self.pairs + len(self.empty.counters)
-        self.layout = Struct(f"={self.upto_counters}q{self.upto_extra}d")
+        self.upto_sums = self.upto_counters + self.pairs
+        self.upto_statistics = self.upto_sums + self.pairs * kept
+        self.upto_extra = self.upto_statistics + policy.extra_numbers(problem)
+        self.layout = Struct(f"={self.upto_counters}q{self.upto_extra - self.upto_counters}d")
         # The statistics and the extra numbers of the many states that have none.
         self.nothing = np.zeros((self.pairs, 0)), np.zeros(0)
         self.none_pending = np.zeros(self.pairs, np.int64)

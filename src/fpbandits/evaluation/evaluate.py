@@ -135,17 +135,12 @@ def evaluate(
         if among is not None and player.policy.eligible is Eligible.REFUSED:
             raise InputError(f"{name} cannot decide among some of the arms: leave it out")
     report = progress or (lambda *shares: None)
-    named_columns = unit, arm, reward, context, time, key, among, propensity
-    flagged = _CONTROL not in named_columns and has_column(log, _CONTROL)
+    columns: dict[str, Any] = {"unit": unit, "arm": arm, "reward": reward, "context": context}
+    columns |= {"time": time, "key": key, "among": among}
+    flagged = _CONTROL not in (*columns.values(), propensity) and has_column(log, _CONTROL)
     read = read_log(
         log,
-        unit=unit,
-        arm=arm,
-        reward=reward,
-        context=context,
-        time=time,
-        key=key,
-        among=among,
+        **columns,
         missing=missing,
         numbers=() if propensity is None else (propensity,),
         control=_CONTROL if flagged else None,

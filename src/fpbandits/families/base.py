@@ -128,12 +128,12 @@ class RewardFamily(ABC):
         """The number of statistics, K, beside the sum of rewards."""
         return 0
 
-    @property
+    @cached_property
     def zero(self) -> float:
         """The reward in the user's units that is mapped to 0."""
         return self.range[0]
 
-    @property
+    @cached_property
     def width(self) -> float:
         """How many of the user's units make one unit: the width of the range."""
         return self.range[1] - self.range[0]

@@ -72,6 +72,11 @@ class TwoPoint(RewardFamily):
         return freeze(self.to_unit(self.value))
 
     @cached_property
+    def _unit_values(self) -> list[float]:
+        """The values on [0, 1], in a list: agents look one up per reward."""
+        return list(map(float, self.unit_value))
+
+    @cached_property
     def _unit_nothing(self) -> float:
         """A reward of 0 in the user's units, on [0, 1]."""
         return float(self.to_unit(np.array(0.0)))
@@ -100,7 +105,7 @@ class TwoPoint(RewardFamily):
         return 2
 
     def statistics_of(self, arm: int, reward: float) -> tuple[float, ...]:
-        paid, nothing = float(self.unit_value[arm]), self._unit_nothing
+        paid, nothing = self._unit_values[arm], self._unit_nothing
         near = TOLERANCE * abs(paid - nothing)  # a value may be tiny beside those of other arms
         if abs(reward - paid) <= near:
             return 1.0, 0.0

@@ -80,17 +80,17 @@ class ATA(LikelihoodPolicy):
         hat = weigh(prepared.theta, state, workspace.fit)
         workspace.cycle[0] = prepared.theta.best[0, hat]
         t = state.counters[CLOCK] + 1
-        if _least_ratio(prepared, workspace.fit.deficit, hat) <= math.log(prepared.c * t):
-            left = random.random()
-            for arm in range(prepared.theta.arms):
-                share = prepared.rates.over_a[hat, arm]
-                if share > 0:
-                    workspace.cycle[0] = arm
-                    left -= share
-                    if left < 0:
-                        break
-            return 1, 1
-        return 1, certain_rounds(prepared, state, workspace, ahead)
+        if _least_ratio(prepared, workspace.fit.deficit, hat) > math.log(prepared.c * t):
+            return 1, certain_rounds(prepared, state, workspace, ahead)
+        left = random.random()
+        for arm in range(prepared.theta.arms):
+            share = prepared.rates.over_a[hat, arm]
+            if share > 0:
+                workspace.cycle[0] = arm
+                left -= share
+                if left < 0:
+                    break
+        return 1, 1
 
     @staticmethod
     def holds_for(

@@ -70,20 +70,20 @@ class BPR(Policy):
             if state.sums[arm] / n > highest:
                 highest = state.sums[arm] / n
                 workspace.cycle[0] = arm
-        if highest < prepared.largest - prepared.gap / 2:
-            total = 0.0
-            for arm in range(prepared.arms):
-                gap = prepared.largest - state.sums[arm] / state.plays[arm]
-                total += 1 / (gap * gap)
-            left = random.random() * total
-            for arm in range(prepared.arms):
-                workspace.cycle[0] = arm
-                gap = prepared.largest - state.sums[arm] / state.plays[arm]
-                left -= 1 / (gap * gap)
-                if left < 0:
-                    break
-            return 1, 1
-        return 1, certain_rounds(prepared, state, workspace, ahead)
+        if highest >= prepared.largest - prepared.gap / 2:
+            return 1, certain_rounds(prepared, state, workspace, ahead)
+        total = 0.0
+        for arm in range(prepared.arms):
+            gap = prepared.largest - state.sums[arm] / state.plays[arm]
+            total += 1 / (gap * gap)
+        left = random.random() * total
+        for arm in range(prepared.arms):
+            workspace.cycle[0] = arm
+            gap = prepared.largest - state.sums[arm] / state.plays[arm]
+            left -= 1 / (gap * gap)
+            if left < 0:
+                break
+        return 1, 1
 
     @staticmethod
     def holds_for(

@@ -69,9 +69,7 @@ class TSC(UCBC):
             if mean > highest:
                 highest = mean
                 workspace.cycle[0] = arm
-        if competing != 1:
-            return 1, 1
-        return 1, certain_rounds(prepared, state, workspace, ahead)
+        return 1, certain_rounds(prepared, state, workspace, ahead) if competing == 1 else 1
 
     @staticmethod
     def holds_for(
