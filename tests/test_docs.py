@@ -45,7 +45,7 @@ def test_every_command_prints_what_stands_there(page: Path, tmp_path: Path, serv
         if "curl " in command.line and shutil.which("curl") is None:
             pytest.skip("there is no curl here")
         if not SLOW.search(command.line):
-            printed = run_line(command.line, tmp_path, served)
+            printed = run_line(command.line, tmp_path, served.removeprefix("http://"))
             assert agrees(command.expected, printed), f"{command.line}\n{printed}"
     if page.name == "logs.md":  # its Python reads what the commands wrote
         failed, tried = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
