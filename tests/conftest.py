@@ -16,9 +16,24 @@ settings.load_profile("patient")
 
 pytest.register_assert_rewrite("stores")
 
-ORDER = ("policies/test_leaps", "lab/test_page", "fitting", "service", "cli", "engine", "policies")
+ORDER = (
+    "policies/test_leaps",
+    "lab/test_page",
+    "fitting",
+    "service",
+    "policies/test_stability",
+    "policies/test_own",
+    "paper",
+    "test_docs",
+    "cli",
+    "engine",
+    "agent",
+    "simulation",
+    "policies",
+)
 """What takes long begins first, so that no worker is left with it in the end. The very first
-compiles all policies; what finds them compiled comes when that is done."""
+compiles all policies; what finds them compiled comes when that is done. pytest-xdist keeps to it
+with --no-loadscope-reorder; by itself it begins with the files that have the most tests."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
