@@ -18,18 +18,18 @@ pytest.register_assert_rewrite("stores")
 
 ORDER = (
     "policies/test_leaps",
+    "tests/fitting",
     "lab/test_page",
-    "fitting",
-    "service",
+    "tests/service",
     "policies/test_stability",
     "policies/test_own",
-    "paper",
-    "test_docs",
-    "cli",
-    "engine",
-    "agent",
-    "simulation",
-    "policies",
+    "tests/paper",
+    "tests/test_docs",
+    "tests/cli",
+    "tests/engine",
+    "tests/agent",
+    "tests/simulation",
+    "tests/policies",
 )
 """What takes long begins first, so that no worker is left with it in the end. The very first
 compiles all policies; what finds them compiled comes when that is done. pytest-xdist keeps to it
@@ -38,7 +38,12 @@ with --no-loadscope-reorder; by itself it begins with the files that have the mo
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put files in order."""
-    items.sort(key=lambda item: [part in item.nodeid for part in ORDER], reverse=True)
+
+    def place(item: pytest.Item) -> list[bool]:
+        file = item.nodeid.partition("::")[0]
+        return [part in file for part in ORDER]
+
+    items.sort(key=place, reverse=True)
 
 
 @pytest.hookimpl(wrapper=True)
