@@ -26,7 +26,7 @@ types:
 	$(BIN)/mypy
 
 tests:
-	$(BIN)/pytest --numprocesses auto --dist loadfile -rs
+	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder -rs
 
 nightly: .venv/installed-test
 	$(BIN)/pytest --numprocesses auto -m nightly

@@ -16,14 +16,34 @@ settings.load_profile("patient")
 
 pytest.register_assert_rewrite("stores")
 
-ORDER = ("policies/test_leaps", "lab/test_page", "fitting", "service", "cli", "engine", "policies")
+ORDER = (
+    "policies/test_leaps",
+    "tests/fitting",
+    "lab/test_page",
+    "tests/service",
+    "policies/test_stability",
+    "policies/test_own",
+    "tests/paper",
+    "tests/test_docs",
+    "tests/cli",
+    "tests/engine",
+    "tests/agent",
+    "tests/simulation",
+    "tests/policies",
+)
 """What takes long begins first, so that no worker is left with it in the end. The very first
-compiles all policies; what finds them compiled comes when that is done."""
+compiles all policies; what finds them compiled comes when that is done. pytest-xdist keeps to it
+with --no-loadscope-reorder; by itself it begins with the files that have the most tests."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put files in order."""
-    items.sort(key=lambda item: [part in item.nodeid for part in ORDER], reverse=True)
+
+    def place(item: pytest.Item) -> list[bool]:
+        file = item.nodeid.partition("::")[0]
+        return [part in file for part in ORDER]
+
+    items.sort(key=place, reverse=True)
 
 
 @pytest.hookimpl(wrapper=True)

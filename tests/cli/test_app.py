@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command import COMMAND, refusal, run
@@ -165,7 +167,9 @@ def test_ctrl_c_may_come_while_modules_are_imported(module: str) -> None:
 
 
 WITHOUT_THE_EXTRA = """
-import sys
+import json, os, sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 
 class Missing:
     def find_spec(self, name, *others):
@@ -174,59 +178,77 @@ class Missing:
 
 sys.meta_path.insert(0, Missing())
 from fpbandits.cli import main
-main(sys.argv[1:])
+found = {}
+for words, folder in json.load(sys.stdin).items():
+    os.chdir(folder)
+    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+        try:
+            main(words.split())
+        except SystemExit as end:
+            found[words] = end.code, out.getvalue(), err.getvalue(), sorted(os.listdir())
+json.dump(found, sys.stdout)
 """
 COLUMNS = "--unit user --arm arm --reward reward"
 
+NOT_DRAWING = [
+    "--help",
+    "policies",
+    "analyze paper:two",
+    "simulate paper:two --policy ucb1 --horizon 100 --runs 2 --workers 1",
+    f"fit log.csv {COLUMNS} --types 2 --save models.toml",
+    f"evaluate log.csv paper:two {COLUMNS} --uniform",
+]
+DRAWING = [
+    "analyze paper:two --plot figure.png",
+    "simulate paper:two --out folder",
+    f"fit log.csv {COLUMNS} --report folder",
+    "leaderboard paper:two --out folder",
+    "sweep study.toml",
+    "reproduce",
+]
 
-def run_without_the_extra(words: str, folder: Path) -> tuple[int, str, str]:
-    """Run a command where the packages of fpbandits[plot] cannot be imported."""
+
+@pytest.fixture(scope="module")
+def without_the_extra(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Run commands where the packages of fpbandits[plot] cannot be imported, in one process.
+
+    Return each command's exit code, output, errors and files. Each has a folder of its own.
+    """
     rows = [f"{user},arm{arm},{user // arm % 2}" for user in range(40) for arm in (1, 2, 1)]
-    (folder / "log.csv").write_text("\n".join(["user,arm,reward", *rows]))
-    (folder / "study.toml").write_text('problems = { problem = "paper:two", truth = "theta1" }')
+    folders = {}
+    for words in (*NOT_DRAWING, *DRAWING):
+        folder = tmp_path_factory.mktemp("without")
+        (folder / "log.csv").write_text("\n".join(["user,arm,reward", *rows]))
+        (folder / "study.toml").write_text('problems = { problem = "paper:two", truth = "theta1" }')
+        folders[words] = str(folder)
     process = subprocess.run(
-        [sys.executable, "-c", WITHOUT_THE_EXTRA, *words.split()],
-        cwd=folder,
+        [sys.executable, "-c", WITHOUT_THE_EXTRA],
+        input=json.dumps(folders),
         capture_output=True,
         text=True,
         check=False,
     )
-    return process.returncode, process.stdout, process.stderr
+    assert process.returncode == 0, process.stderr
+    return dict(json.loads(process.stdout))
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "--help",
-        "policies",
-        "analyze paper:two",
-        "simulate paper:two --policy ucb1 --horizon 100 --runs 2 --workers 1",
-        f"fit log.csv {COLUMNS} --types 2 --save models.toml",
-        f"evaluate log.csv paper:two {COLUMNS} --uniform",
-    ],
-)
-def test_commands_that_do_not_draw_need_no_matplotlib(tmp_path: Path, words: str) -> None:
-    code, out, err = run_without_the_extra(words, tmp_path)
+@pytest.mark.parametrize("words", NOT_DRAWING)
+def test_commands_that_do_not_draw_need_no_matplotlib(
+    without_the_extra: dict[str, Any], words: str
+) -> None:
+    code, out, err, _ = without_the_extra[words]
     assert code == 0, err
     assert out
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "analyze paper:two --plot figure.png",
-        "simulate paper:two --out folder",
-        f"fit log.csv {COLUMNS} --report folder",
-        "leaderboard paper:two --out folder",
-        "sweep study.toml",
-        "reproduce",
-    ],
-)
-def test_commands_that_draw_name_the_extra_in_one_line(tmp_path: Path, words: str) -> None:
-    code, out, err = run_without_the_extra(words, tmp_path)
+@pytest.mark.parametrize("words", DRAWING)
+def test_commands_that_draw_name_the_extra_in_one_line(
+    without_the_extra: dict[str, Any], words: str
+) -> None:
+    code, out, err, files = without_the_extra[words]
     assert (code, out) == (2, "")
     assert err == "error: drawing needs matplotlib: pip install 'fpbandits[plot]'\n"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.csv", "study.toml"]
+    assert files == ["log.csv", "study.toml"]
 
 
 @pytest.mark.parametrize("command", ["simulate paper:two", "leaderboard", "reproduce"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import resource
 import shutil
@@ -20,7 +21,7 @@ from fpbandits.paper.material import Material
 from fpbandits.paper.report.figures import FIGURES
 from fpbandits.paper.report.page import chapters
 from fpbandits.report.figures import rendered
-from fpbandits.simulation import runner, workers
+from fpbandits.simulation import runner, store, workers
 
 KEYS = {"id", "claim", "paper", "measured", "verdict", "evidence"}
 
@@ -258,6 +259,7 @@ def test_ctrl_c_keeps_what_is_finished(
     words = ["reproduce", "--out", str(tmp_path / "report"), *WORDS]
     with monkeypatch.context() as impatient:
         impatient.setattr(runner, "play_ranges", interrupted)
+        impatient.setattr(store, "EVERY", math.inf)  # one file, however slow the machine
         code, _, err = run(capsys, *words)
     assert code == 130
     assert "%: finished runs are kept in" in err

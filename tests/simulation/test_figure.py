@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from fpbandits import FPUCB, UCB1, Problem, Result, load_problem, simulate
+from fpbandits.simulation.figure import BANDS, draw_policy
 
 
 def test_policies_may_be_more_than_colours() -> None:
@@ -36,15 +40,16 @@ def _in_dollars() -> Result:
 
 
 @pytest.mark.parametrize(
-    "result",
+    "play",
     [
-        _of("paper:two", "theta1"),
-        _of("paper:two", "theta2"),
-        _of("paper:permutations", "0.6,0.4,0.3,0.2"),
-        _in_dollars(),
+        partial(_of, "paper:two", "theta1"),
+        partial(_of, "paper:two", "theta2"),
+        partial(_of, "paper:permutations", "0.6,0.4,0.3,0.2"),
+        _in_dollars,
     ],
 )
-def test_bounds_and_legend_are_in_view(result: Result) -> None:
+def test_bounds_and_legend_are_in_view(play: Callable[[], Result]) -> None:
+    result = play()
     figure = result.plot(bounds=True)
     (axes,) = figure.axes
     figure.draw_without_rendering()
@@ -92,6 +97,17 @@ def test_lines_can_be_told_apart_when_colours_run_out() -> None:
     policies = [FPUCB(slack=number / 100) for number in range(14)]
     lines = simulate("paper:two", policies, horizon=5, runs=1).plot().axes[0].lines
     assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 14
+
+
+@pytest.mark.parametrize("band", [*BANDS, None])
+@pytest.mark.parametrize("runs", [1, 2])
+def test_a_band_is_drawn_around_several_runs(runs: int, band: str | None) -> None:
+    """A single run has no spread, and some figures are drawn without a band."""
+    result = simulate("paper:two", FPUCB(), horizon=50, runs=runs)
+    axes = Figure().add_subplot()
+    draw_policy(axes, result, "fp-ucb", band=band, colour="black")
+    assert len(axes.lines) == 1
+    assert len(axes.collections) == (runs == 2 and band is not None)
 
 
 def test_a_single_time_is_a_point() -> None:
