@@ -37,6 +37,20 @@ def test_the_arm_most_likely_best_and_what_it_loses(
     assert repr(belief) == f"Belief(arm={arm!r}, probability={probability:g}, loss={loss:g})"
 
 
+def test_rounding_decides_nothing() -> None:
+    # a is best with probability 0.1 + 0.2, which is above 0.3 as a float, and loses more than b.
+    means = [[0.6, 0.5, 0.1], [0.6, 0.5, 0.1], [0.1, 0.5, 0.1], [0.1, 0.2, 0.6]]
+    problem = Problem.bernoulli(means, arms=["a", "b", "c"])
+    assert best_arm(problem, np.array([0.1, 0.2, 0.3, 0.0]), 0).arm == "b"
+    # Probabilities may add up to a little more than 1.
+    surely = Problem.bernoulli([[0.9, 0.1], [0.9, 0.2]])
+    assert best_arm(surely, np.array([0.5, 0.5 + 2**-52]), 0).probability == 1
+    # 0.1 + 0.2 and 0.3 differ by rounding, so both arms are best.
+    tied = Problem.bernoulli([[0.3, 0.1 + 0.2], [0.1 + 0.2, 0.3]], arms=["a", "b"])
+    assert best_arm(tied, np.array([0.5, 0.5]), 0) == Belief("a", 1.0, 0.0)
+    assert verdict(tied, np.array([0.5, 0.5]), 0, 0.05) == "a"
+
+
 def test_beliefs_in_contexts_are_those_of_the_context() -> None:
     generator = np.random.default_rng(1)
     means = generator.uniform(size=(5, 3, 4))

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from cells import Cells
 
-from fpbandits import Agent, InputError, Problem, load_problem
+from fpbandits import Agent, InputError, PlainPolicy, Problem, load_problem
 from fpbandits.agent.why import BEST, LOSS
+from fpbandits.engine.contract import Random
+from fpbandits.engine.plain import Seen
 from fpbandits.policies import POLICIES
 
 SHOP = Problem.bernoulli(
@@ -118,6 +120,24 @@ def test_an_arm_that_was_planned_before_says_so() -> None:
     agent.ask()
     assert agent.why().rule == "plays the next arm of a plan that it made before"
     assert agent.why().arm == agent.ask().arm
+
+
+class InTurn(PlainPolicy):
+    name = "in-turn"
+
+    def start(self, problem: Problem) -> list[int]:
+        return []
+
+    def choose(self, seen: Seen, random: Random) -> int:
+        seen.memory.append(len(seen.memory))
+        return seen.memory[-1] % len(seen.plays)
+
+
+def test_a_memory_of_the_policys_own_does_not_change() -> None:
+    agent = Agent(SHOP, InTurn())
+    for arm in SHOP.arms * 2:
+        assert [agent.why().arm for _ in range(3)] == [arm] * 3
+        assert agent.ask().arm == arm
 
 
 def test_in_words_in_tables_and_as_a_dict() -> None:

@@ -157,6 +157,13 @@ def test_arms_on_which_models_agree_say_nothing_to_the_last_bit() -> None:
     assert problem.posterior([("arm1", 1), ("arm1", 0)] * 1000) == before
 
 
+def test_rewards_are_in_the_users_units() -> None:
+    shop = Problem.bernoulli([[9, 6], [3, 6]], range=(0, 12), models=["x", "y"])
+    sold, unsold = ("arm1", 12), ("arm1", 0)
+    assert shop.posterior([sold]) == pytest.approx({"x": 3 / 4, "y": 1 / 4}, abs=1e-15)
+    assert shop.posterior([sold, unsold, unsold]) == pytest.approx({"x": 1 / 4, "y": 3 / 4})
+
+
 def test_a_prior_of_the_callers_own() -> None:
     problem = Problem.bernoulli([[0.75, 0.5], [0.25, 0.5]], models=["x", "y"], prior={"x": 0})
     assert problem.posterior([("arm1", 1)]) == {"x": 0, "y": 1}
