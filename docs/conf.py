@@ -19,6 +19,7 @@ version = release = fpbandits.__version__
 extensions = ["myst_nb", "numpydoc", "sphinx.ext.autodoc", "sphinx_design"]
 exclude_patterns = ["figures"]
 default_role = "code"
+smartquotes_action = "qe"  # --out is an option, not a dash
 source_suffix = {".md": "myst-nb"}
 
 myst_enable_extensions = ["colon_fence"]
@@ -35,6 +36,7 @@ numpydoc_show_class_members = False
 
 html_theme = "furo"
 html_title = f"fpbandits {version}"
+html_favicon = "figures/icon.svg"
 html_static_path: list[str] = []
 html_show_sourcelink = False
 html_copy_source = False

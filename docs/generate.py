@@ -96,10 +96,11 @@ def _flags(option: Any) -> str:
 
 def _default(option: Any) -> tuple[str, str]:
     """Return an option's default and its meaning; some help texts name the default in words."""
-    meaning, _, words = (option.help or "").removesuffix("]").partition(" [default: ")
+    meaning, _, words = (option.help or "").removesuffix("]").partition("[default: ")
+    meaning = meaning.strip()
     if option.required:
         return "required", meaning
-    unset = option.default is None or option.default is False or option.default in ((), [])
+    unset = option.default is None or option.default is False or option.default in ((), [], "")
     return words or ("" if unset else f"`{option.default}`"), meaning
 
 
