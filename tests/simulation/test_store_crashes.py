@@ -55,7 +55,7 @@ def test_killed_at_any_moment_many_times_over(tmp_path: Path, undisturbed: Resul
 
 def command(out: Path, runs: int = 400) -> list[str]:
     words = ["simulate", "paper:permutations", "--policy", "thompson", "--policy", "fp-ucb"]
-    return [*words, "--no-leap", "--horizon", "2e4", "--runs", str(runs), "--out", str(out)]
+    return [*words, "--no-leap", "--horizon", "1e4", "--runs", str(runs), "--out", str(out)]
 
 
 @pytest.fixture(scope="module")
@@ -138,8 +138,8 @@ def test_a_full_disk_loses_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A limit on the size of files stands for it; the first chunks are smaller, one is larger."""
-    monkeypatch.setattr(workers, "SECONDS", 0.05)
-    monkeypatch.setattr(store, "EVERY", 0.1)
+    monkeypatch.setattr(workers, "SECONDS", 0.025)
+    monkeypatch.setattr(store, "EVERY", 0.05)
     out = tmp_path / "out"
     unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
     writes: list[int] = []
