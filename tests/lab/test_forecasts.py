@@ -13,6 +13,7 @@ from fpbandits.lab.tasks import StoppedError
 from fpbandits.problem.problem import Problem
 
 TWO = EXAMPLES["paper:two"].make()
+THREE = fpb.Problem.bernoulli([[0.5, 0.4], [0.5, 0.6], [0.3, 0.35]])
 
 
 def test_it_is_the_librarys_forecast_and_figure() -> None:
@@ -26,20 +27,31 @@ def test_it_is_the_librarys_forecast_and_figure() -> None:
     assert work.picture == draw(expected.plot, "svg")
 
 
-class StopsHalfway(ForecastWork):
-    """A forecast that is told to stop when half of it is done."""
+class StopsAt(ForecastWork):
+    """A forecast that is told to stop when a share of it is done."""
+
+    def __init__(self, at: float, problem: Problem, horizon: int) -> None:
+        self.at = at
+        super().__init__(problem, horizon)
 
     def __setattr__(self, name: str, value: object) -> None:
         super().__setattr__(name, value)
-        if name == "share" and self.share >= 0.5:
+        if name == "share" and self.share >= self.at:
             self.stop.set()
 
 
-def test_it_stops_while_it_plays() -> None:
-    work = StopsHalfway(TWO, 50)
+# The floor takes the work from .6 to .7: by belief, by counts, by pairs.
+@pytest.mark.parametrize(
+    ("at", "problem", "horizon"),
+    [(0.5, TWO, 50), (0.61, TWO, 2000), (0.61, THREE, 30), (0.6, THREE, 2000)],
+)
+def test_it_stops_while_it_plays_and_while_it_computes_the_floor(
+    at: float, problem: Problem, horizon: int
+) -> None:
+    work = StopsAt(at, problem, horizon)
     with pytest.raises(StoppedError):
         work.run()
-    assert 0.5 <= work.share < 1
+    assert at <= work.share < at + 0.1
     assert work.forecast is None
 
 

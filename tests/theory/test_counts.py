@@ -60,7 +60,7 @@ def test_as_by_belief_with_contexts_and_rewards_of_several_values() -> None:
     assert program is not None
     by_belief = floor(problem, 6)
     assert by_belief.method == "belief"
-    assert program.value(6) == pytest.approx(by_belief.value, abs=1e-7)
+    assert program.values([6]) == pytest.approx([by_belief.value], abs=1e-7)
 
 
 def test_a_published_optimum_is_approached() -> None:

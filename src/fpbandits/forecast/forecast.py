@@ -254,6 +254,10 @@ def forecast(
         ).plays
         stops = Stops.of(plays, np.zeros(1, np.int64))
         sure = Sure(error, stops.median, stops.q95, stops.share)
+    floors = None
+    if truth is None:
+        of_floor = stage(0.6, 0.7)
+        floors = _floors(problem, spec.horizon, lambda share: of_floor("floor", share, share))
     return Forecast(
         problem=problem,
         horizon=spec.horizon,
@@ -263,10 +267,10 @@ def forecast(
         first_arm=_first_arm(problem, chosen),
         result=result,
         per_truth=_per_truth(result, truth),
-        floors=_floors(problem, spec.horizon) if truth is None else None,
+        floors=floors,
         until_sure=sure,
         baselines=_baselines(problem, spec.horizon, truth, others),
-        off=_off(problem, chosen, spec, off, truth, progress=stage(0.6, 1.0), **how),
+        off=_off(problem, chosen, spec, off, truth, progress=stage(0.7, 1.0), **how),
         others=others,
     )
 
@@ -300,12 +304,14 @@ def _per_truth(result: Result, truth: str | None) -> dict[str, float]:
     }
 
 
-def _floors(problem: Problem, horizon: int) -> dict[int, Floor] | None:
+def _floors(
+    problem: Problem, horizon: int, progress: Callable[[float], None]
+) -> dict[int, Floor] | None:
     """Return the floor at several times up to the horizon, or None where it would take too long."""
     if horizon > LONGEST or len(problem.models) > MOST_MODELS:
         return None
     times = sorted({*np.rint(np.geomspace(1, horizon, _FLOORS)).astype(int).tolist(), horizon})
-    return dict(zip(times, floor_curve(problem, times), strict=True))
+    return dict(zip(times, floor_curve(problem, times, progress), strict=True))
 
 
 def _baselines(

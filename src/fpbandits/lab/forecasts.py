@@ -19,7 +19,7 @@ class ForecastWork:
     problem, horizon
         What to forecast: a problem, and the number of plays.
     stop
-        Set it to stop the work. While the floor is computed, that is not noticed.
+        Set it to stop the work.
     share
         The share of the work that is done.
     compiling

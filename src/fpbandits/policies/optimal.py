@@ -92,6 +92,7 @@ class _ByBelief:
 
     def __init__(self, problem: Problem, horizon: int) -> None:
         from fpbandits.theory.beliefs import BUDGET, Beliefs
+        from fpbandits.theory.bracket import Upper
 
         points = _MOST_CHOICES // (horizon * max(1, len(problem.contexts)))
         if points < _FEWEST_POINTS:
@@ -101,7 +102,9 @@ class _ByBelief:
             ).at(Optimal.name)
         beliefs = Beliefs.of(problem, horizon, BUDGET, points)
         self.rewards, self.log_odds = problem.rewards, beliefs.log_odds
-        self.choices, self.start_at = beliefs.upper(horizon, keep=True)[1], beliefs.start
+        shape = horizon, len(beliefs.shares), len(beliefs.log_odds)
+        self.choices, self.start_at = np.zeros(shape, np.int16), beliefs.start
+        Upper(beliefs, choices=self.choices).advance(horizon)
         self.step = beliefs.step
         costs = problem.rewards.costs()
         if costs is None:  # of 0/1 rewards, whose only statistic is their sum
@@ -133,7 +136,7 @@ class _ByCounts:
 
     def __init__(self, problem: Problem, program: CountProgram) -> None:
         self.problem, self.program, self.choices = problem, program, list[Any]()
-        program.value(program.horizon, self.choices)
+        program.values([program.horizon], self.choices)
         self.choices.reverse()
 
     def start(self) -> list[float]:

@@ -32,23 +32,22 @@ step, which is chosen as small as a budget of arithmetic allows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from fpbandits.core.arrays import Counts, Floats, Ints
+from fpbandits.core.arrays import Floats, Ints
 from fpbandits.problem.problem import Problem
-from fpbandits.theory.ratios import COARSEST, FINEST, Atoms, Transitions, add_up, log_ratio
-from fpbandits.theory.recursions import lower_recursion, upper_recursion
+from fpbandits.theory.ratios import COARSEST, FINEST, Atoms, Transitions, log_ratio
 from fpbandits.theory.structure import gaps_by_pair
 
-BUDGET = 8e8
-"""Multiplications that a lower bound may take; with the upper bound it takes about a second.
-Continuous rewards may take four times as many, and models that are hard to tell apart ten times."""
+BUDGET = 2e8
+"""Multiplications that a lower bound may take up to the horizon of a grid, if one arm is tried in
+each context; with the upper bound they take some tenths of a second. Continuous rewards may take
+four times as many, and models that are hard to tell apart ten times."""
 
 _BEYOND = 16.0
 """The grid ends where the odds are e^16·max(1, T·min(d², 1)), with d the largest deviation of ℓ. At
@@ -107,7 +106,7 @@ class Beliefs:
         def affordable_step(multiplications: float) -> float:
             """Return the finest step that needs no more, or the coarsest if all need more."""
             for step in np.geomspace(FINEST, COARSEST, 60):
-                weights = sum(ratio.count_weights(step) for ratio in ratios)
+                weights = sum(ratio.count_weights(step) for ratio in ratios) / len(problem.arms)
                 points = 2 * end / step
                 if points <= most_points and points * weights * horizon <= multiplications:
                     break
@@ -127,9 +126,7 @@ class Beliefs:
                 *(atom.fitting_steps(step) for atom in atoms),
             ]
             steps = np.sort(np.concatenate(fitting))
-            added = np.array(
-                [sum(atom.added_variance(s) for atom in atoms) for s in steps.tolist()]
-            )
+            added = np.sum([atom.added_variance(steps) for atom in atoms], axis=0)
             enough = max(1.05 * added.min(), _ENOUGH_VARIANCE if hard else 1e-9)
             step = float(steps[added <= enough][-1])
         below = math.ceil(max(end + at, 0) / step) + 1
@@ -139,67 +136,6 @@ class Beliefs:
         transitions = tuple(ratio.transitions(step, len(log_odds)) for ratio in ratios)
         shares = np.array(problem.shares or (1.0,))
         return cls(step, below, log_odds, prior, gaps, shares, transitions)
-
-    def lower(self, times: Sequence[int]) -> tuple[Floats, Floats]:
-        """Return lower bounds on Bayes regret.
-
-        From the prior for 1, 2, … plays, and from every point for each number of plays in
-        ``times``, which increase: [time, point].
-        """
-        merged = [_merge(t) for t in self.transitions]
-        points, margin, offsets = self._layout([len(shifts) for shifts, _ in merged])
-        curve, at_times = np.zeros(times[-1]), np.zeros((len(times), points))
-        lower_recursion(
-            offsets,
-            np.concatenate([shifts for shifts, _ in merged]),
-            np.concatenate([weights for _, weights in merged]),
-            self.gaps,
-            np.exp(self.log_odds),
-            self.shares,
-            np.exp(-self.step * np.arange(1, margin + 1)),
-            self.start,
-            np.array(times, np.int64),
-            np.zeros(points + 2 * margin),
-            np.zeros((3, points)),
-            curve,
-            at_times,
-        )
-        return self.prior[0] * curve, self.posterior[:, 0] * at_times
-
-    def upper(self, horizon: int, keep: bool = False) -> tuple[Floats, NDArray[np.int16]]:
-        """Return the Bayes regret of the grid's policy for 1, 2, … plays, and its arms.
-
-        The arms are [plays left − 1, context, point]; without ``keep`` there are none.
-        """
-        points, margin, offsets = self._layout([len(t.shifts) for t in self.transitions])
-        shifts = np.concatenate([t.shifts for t in self.transitions])
-        widths = np.concatenate([t.widths for t in self.transitions])
-        under_second = np.concatenate([t.under_second for t in self.transitions])
-        chances = np.stack(
-            [
-                np.concatenate([t.under_first for t in self.transitions]),
-                under_second * np.exp(-self.step * shifts),
-                under_second * np.exp(-self.step * (shifts + widths)),
-            ]
-        )
-        curve = np.zeros(horizon)
-        choices = np.zeros((horizon if keep else 0, len(self.shares), points), np.int16)
-        upper_recursion(
-            offsets,
-            shifts,
-            widths,
-            chances,
-            self.gaps,
-            np.exp(self.log_odds),
-            self.shares,
-            np.exp(-self.step * np.arange(1, margin + 1)),
-            self.start,
-            np.zeros((2, points + 2 * margin)),
-            np.zeros((6, points)),
-            curve,
-            choices,
-        )
-        return self.prior[0] * curve, choices
 
     def regret(self, decide: Callable[[int, Floats], Ints], horizon: int) -> Floats:
         """Return the Bayes regret, after each play, of a policy without contexts.
@@ -235,18 +171,17 @@ class Beliefs:
         regret: Floats = lost.cumsum()
         return regret
 
-    def _layout(self, entries: Sequence[int]) -> tuple[int, int, Counts]:
-        """Return the number of points, the width of a margin, and the offsets of pairs' entries.
+    @cached_property
+    def margin(self) -> int:
+        """The largest shift of a play, in points of the grid."""
+        ends = [t.ends()[0] for t in self.transitions]
+        return int(np.abs(np.concatenate(ends)).max(initial=0))
 
-        ``entries`` is the number of entries of each pair.
-        """
-        largest_shifts = [
-            max(abs(t.shifts).max(), abs(t.shifts + t.widths).max())
-            for t in self.transitions
-            if len(t.shifts)
-        ]
-        offsets = np.concatenate([[0], np.cumsum(entries)]).astype(np.int64)
-        return len(self.log_odds), int(max(largest_shifts, default=0)), offsets
+    @cached_property
+    def decay(self) -> Floats:
+        """By which factors the odds fall over 1, 2, … points of a margin."""
+        factors: Floats = np.exp(-self.step * np.arange(1, self.margin + 1))
+        return factors
 
     @cached_property
     def posterior(self) -> Floats:
@@ -254,10 +189,3 @@ class Beliefs:
         from scipy.special import expit
 
         return np.column_stack([expit(-self.log_odds), expit(self.log_odds)])
-
-
-def _merge(transitions: Transitions) -> tuple[Counts, Floats]:
-    """Return the different shifts of all ends of chords, and the sum of the weights of each."""
-    shifts, weights = transitions.ends()
-    different, indices = np.unique(shifts, return_inverse=True)
-    return different.astype(np.int64), add_up(indices, weights, len(different))

@@ -17,6 +17,8 @@ first. With R_k the rewards of kinds after the k-th, the number of a state is
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -71,14 +73,22 @@ class CountProgram:
             return None
         possible = (chances > 0).any(axis=0)
         kinds = np.where(possible, np.cumsum(possible).reshape(possible.shape) - 1, -1)
-        count = int(possible.sum())
-        states = math.comb(horizon + count, count)
-        if states > MOST_STATES or states * len(chances) > MOST_WEIGHTS:
+        if horizon > cls.longest(problem):
             return None
         gaps = gaps_by_pair(problem)
         prior = np.array(problem.prior or [1 / len(chances)] * len(chances))
         shares = np.array(problem.shares or (1.0,))
         return cls(horizon, kinds, chances[:, possible], gaps, prior, shares)
+
+    @staticmethod
+    def longest(problem: Problem, most_states: int = MOST_STATES) -> int:
+        """Return the longest horizon of a program with at most so many states, or 0."""
+        chances = problem.rewards.chances()
+        if chances is None:
+            return 0
+        kinds = int((chances > 0).any(axis=0).sum())
+        most = min(most_states, MOST_WEIGHTS // len(chances))
+        return bisect_right(range(most), most, key=lambda time: math.comb(time + kinds, kinds)) - 1
 
     @cached_property
     def binomials(self) -> Floats:
@@ -87,8 +97,7 @@ class CountProgram:
         rewards = np.arange(self.horizon + 2)
         return np.rint(comb(rewards + later_kinds - 1, later_kinds)).astype(np.int64)
 
-    @cached_property
-    def _levels(self) -> tuple[list[Counts], list[Floats]]:
+    def _levels(self, tell: Callable[[float], None]) -> tuple[list[Counts], list[Floats]]:
         """For n = 0, 1, … rewards: the next state, [state, kind], and the loss, [state, pair]."""
         kinds = self.chances.shape[1]
         with np.errstate(divide="ignore"):
@@ -98,6 +107,7 @@ class CountProgram:
         rows = np.arange(kinds - 1)
         block = max(1, _WEIGHTS_AT_ONCE // len(logs))
         for plays in range(self.horizon):
+            tell((plays / self.horizon) ** kinds)  # about the share of states
             later = plays - np.cumsum(states, axis=1)[:, :-1]  # R_k of the module's docstring
             terms = self.binomials[rows, later]
             added = np.cumsum(self.binomials[rows, later + 1] - terms, axis=1)
@@ -120,24 +130,33 @@ class CountProgram:
         later = counts.sum() - np.cumsum(counts)[:-1]
         return int(self.binomials[np.arange(len(later)), later].sum())
 
-    def value(self, horizon: int, choices: list[Counts] | None = None) -> float:
-        """Return the least Bayes regret of ``horizon`` plays.
+    def values(
+        self,
+        horizons: Sequence[int],
+        choices: list[Counts] | None = None,
+        tell: Callable[[float], None] = lambda share: None,
+    ) -> list[float]:
+        """Return the least Bayes regret of each horizon.
 
         If ``choices`` is a list, the best arms, [context, state], are appended to it for 1, 2, …
-        plays left.
+        plays left, horizon by horizon. ``tell`` is called with the share of the work that is done;
+        an error that it raises ends the work.
         """
-        next_states, losses = self._levels
-        contexts = len(self.shares)
-        ahead = np.zeros(math.comb(horizon + self.chances.shape[1] - 1, horizon))
-        for plays in range(horizon - 1, -1, -1):
-            after = ahead[next_states[plays]]
-            by_arm = np.stack(
-                [
-                    losses[plays][:, pair] + after[:, kinds[kinds >= 0]].sum(axis=1)
-                    for pair, kinds in enumerate(self.kinds)
-                ]
-            ).reshape(contexts, -1, len(after))
-            ahead = self.shares @ by_arm.min(axis=1)
-            if choices is not None:
-                choices.append(by_arm.argmin(axis=1))
-        return float(ahead[0])
+        next_states, losses = self._levels(lambda share: tell(0.8 * share))
+        contexts, found = len(self.shares), list[float]()
+        for horizon in horizons:
+            ahead = np.zeros(math.comb(horizon + self.chances.shape[1] - 1, horizon))
+            for plays in range(horizon - 1, -1, -1):
+                tell(0.8 + 0.2 * len(found) / len(horizons))
+                after = ahead[next_states[plays]]
+                by_arm = np.stack(
+                    [
+                        losses[plays][:, pair] + after[:, kinds[kinds >= 0]].sum(axis=1)
+                        for pair, kinds in enumerate(self.kinds)
+                    ]
+                ).reshape(contexts, -1, len(after))
+                ahead = self.shares @ by_arm.min(axis=1)
+                if choices is not None:
+                    choices.append(by_arm.argmin(axis=1))
+            found.append(float(ahead[0]))
+        return found

@@ -22,6 +22,7 @@ from fpbandits.problem.chain import refuse_moving
 from fpbandits.problem.files import the_problem
 from fpbandits.problem.problem import Problem
 from fpbandits.theory.beliefs import BUDGET, Beliefs
+from fpbandits.theory.bracket import Lower, Upper, follow, stages
 from fpbandits.theory.counts import CountProgram
 from fpbandits.theory.pairs import floor_by_pairs
 
@@ -31,11 +32,11 @@ LONGEST = 10**6
 MOST_MODELS = 2_000
 """The most models of a floor by pairs: the number of pairs grows with its square."""
 
+_MOST_STATES = 1_000_000
+"""States of a floor by counts, which may take about a second."""
+
 _MOST_POINTS = 5_000
 """Points of the grid that `regret_by_belief` evaluates a policy on, at every play."""
-
-_WIDE = 0.01
-"""A bracket wider than this fraction of its upper end is computed again, on a finer grid."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,9 @@ class Floor:
         The Bayes regret of a certain policy, so that the least lies between the two; None where no
         such policy is known.
     method
-        Dynamic programming by "belief" (two models) or by "counts" (few arms, a short horizon:
-        exact), or a linear program over "pairs" of models.
+        Dynamic programming by "belief" (two models) or by "counts" (few arms, a short horizon), or
+        a linear program over "pairs" of models. By counts it is exact; for a longer horizon, where
+        ``upper`` is None, it is the floor of the longest one that can be counted.
     """
 
     value: float
@@ -89,9 +91,16 @@ def floor(problem: Problem | str | os.PathLike[str], horizon: float) -> Floor:
 
 
 def floor_curve(
-    problem: Problem | str | os.PathLike[str], times: Sequence[float]
+    problem: Problem | str | os.PathLike[str],
+    times: Sequence[float],
+    progress: Callable[[float], None] | None = None,
 ) -> tuple[Floor, ...]:
-    """Return the floor for each of several horizons, in increasing order, in one pass."""
+    """Return the floor for each of several horizons, in increasing order, in one pass.
+
+    ``progress`` is called often with the share of the work that is done. An error that it raises
+    ends the work.
+    """
+    tell: Callable[[float], None] = progress or (lambda share: None)
     problem = the_problem(problem)
     refuse_moving(problem, "a floor")
     horizons = [whole_number("horizon", time, least=1, most=LONGEST) for time in times]
@@ -101,35 +110,55 @@ def floor_curve(
     if len(problem.models) == 1:
         return tuple(Floor(0.0, 0.0, "belief") for _ in horizons)
     if len(problem.models) == 2:
-        return _by_belief(problem, horizons)
-    program = CountProgram.of(problem, horizons[-1])
-    if program is not None:
-        values = [program.value(horizon) for horizon in horizons]
-        return tuple(Floor(value, value, "counts") for value in values)
-    if len(problem.models) > MOST_MODELS:
+        return _by_belief(problem, horizons, tell)
+    longest = CountProgram.longest(problem, _MOST_STATES)
+    short = [horizon for horizon in horizons if horizon <= longest]
+    later = horizons[len(short) :]
+    if later and len(problem.models) > MOST_MODELS:
         raise InputError(
             f"{problem.name}: a floor is known for at most {MOST_MODELS:,} models, not for "
             f"{len(problem.models):,}"
         )
-    return tuple(Floor(float(v), None, "pairs") for v in floor_by_pairs(problem, horizons))
-
-
-def _by_belief(problem: Problem, times: Sequence[int]) -> tuple[Floor, ...]:
-    """Return the floors of two models, each with its bracket."""
-    indices = np.array(times) - 1
-    step = math.inf
-    for budget in (BUDGET, 4 * BUDGET):
-        beliefs = Beliefs.of(problem, times[-1], budget)
-        if beliefs.step >= step:
-            break
-        step = beliefs.step
-        low, high = beliefs.lower(times)[0][indices], beliefs.upper(times[-1])[0][indices]
-        if ((high - low) <= _WIDE * high).all():
-            break
-    # Where the bracket is narrower than rounding, its ends may cross.
-    return tuple(
-        Floor(float(min(a, b)), float(b), "belief") for a, b in zip(low, high, strict=True)
+    if not later:
+        return _by_counts(problem, short, tell)
+    # What must be lost in fewer plays must be lost in more.
+    exact = _by_counts(problem, [*short, longest], lambda share: tell(share / 4)) if longest else ()
+    least = exact[-1].value if exact else 0.0
+    bounds = floor_by_pairs(problem, later, lambda share: tell((1 + 3 * share) / 4))
+    return (
+        *exact[: len(short)],
+        *(
+            Floor(bound, None, "pairs") if bound >= least else Floor(least, None, "counts")
+            for bound in bounds.tolist()
+        ),
     )
+
+
+def _by_counts(
+    problem: Problem, times: Sequence[int], tell: Callable[[float], None]
+) -> tuple[Floor, ...]:
+    """Return the exact floors of short horizons."""
+    program = CountProgram.of(problem, times[-1])
+    assert program is not None
+    return tuple(Floor(value, value, "counts") for value in program.values(times, tell=tell))
+
+
+def _by_belief(
+    problem: Problem, times: Sequence[int], tell: Callable[[float], None]
+) -> tuple[Floor, ...]:
+    """Return the floors of two models, each with its bracket."""
+    grids = stages(problem, times[-1], BUDGET)
+    prior = grids[0][1].log_odds[[grids[0][1].start]]
+    low = {
+        bound.plays: float(bound.at(prior)[0])
+        for bound in follow(Lower, grids, times, lambda share: tell(share / 3))
+    }
+    high = {
+        bound.plays: bound.bound
+        for bound in follow(Upper, grids, times, lambda share: tell((1 + 2 * share) / 3))
+    }
+    # Where the bracket is narrower than rounding, its ends may cross.
+    return tuple(Floor(min(low[time], high[time]), high[time], "belief") for time in times)
 
 
 def possible_models(problem: Problem) -> Problem:

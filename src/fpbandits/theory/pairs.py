@@ -14,55 +14,91 @@ A pair is one of models here; `gaps_by_pair` is by pairs of a context and an arm
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from dataclasses import replace
 from itertools import combinations
+from threading import Event
 from typing import Any, cast
 
 import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
+from scipy.special import expit
 
 from fpbandits.core.arrays import Floats, Ints
 from fpbandits.problem.problem import Problem
-from fpbandits.theory.beliefs import BUDGET, Beliefs
+from fpbandits.theory.bracket import Lower, follow, stages
 from fpbandits.theory.structure import gaps_by_pair
 
 _MOST_PAIRS = 1_000
 """Pairs in the program; if there are more, those that cost most to tell apart are taken."""
 
-_BUDGET = 25 * BUDGET
-"""About how many multiplications all pairs together may take."""
+_BUDGET = 1e10
+"""About how many multiplications all pairs together may take in each stage, and one of them a
+hundredth."""
 
 _LOG_ODDS = np.linspace(-15, 15, 61)
 """Log-odds within a pair of the beliefs that the prior may be split into."""
 
+_PATIENCE = 0.1
+"""Seconds between two reports of progress."""
 
-def floor_by_pairs(problem: Problem, times: Sequence[int]) -> Floats:
-    """Return lower bounds on the Bayes regret of any policy, for horizons that increase."""
+
+def floor_by_pairs(
+    problem: Problem, times: Sequence[int], tell: Callable[[float], None] = lambda share: None
+) -> Floats:
+    """Return lower bounds on the Bayes regret of any policy, for horizons that increase.
+
+    ``tell`` is called, in this thread, with the share of the work that is done. An error that it
+    raises ends the work.
+    """
     prior = np.array(problem.prior or [1 / len(problem.models)] * len(problem.models))
     pairs = costly_pairs(problem)
     if not len(pairs):
         return np.zeros(len(times))
+    budget = _BUDGET / max(len(pairs), 100)
     arms = np.arange(len(problem.arms))
+    shares = np.zeros(len(pairs))
+    stopped = Event()
 
-    def solve(pair: Ints) -> tuple[Floats, Floats]:
-        """Return beliefs of a pair, [belief, model], and bounds from them, [time, belief]."""
-        two_models = replace(problem, prior=None).reordered(pair, arms)
-        grid = Beliefs.of(two_models, times[-1], min(_BUDGET / len(pairs), BUDGET / 4))
-        points = np.unique(np.abs(grid.log_odds[:, np.newaxis] - _LOG_ODDS).argmin(axis=0))
-        _, bounds = grid.lower(times)
-        return grid.posterior[points], bounds[:, points]
+    def solve(number: int) -> Floats:
+        """Return bounds from the beliefs of a pair: [time, belief]."""
+
+        def note(share: float) -> None:
+            shares[number] = share
+            if stopped.is_set():
+                raise CancelledError
+
+        two_models = replace(problem, prior=None).reordered(pairs[number], arms)
+        bounds, best = {}, np.zeros(len(_LOG_ODDS))
+        for bound in follow(Lower, stages(two_models, times[-1], budget), times, note):
+            # Beliefs lie between the points of a coarser grid.
+            bounds[bound.plays] = best = np.maximum(best, bound.at(_LOG_ODDS))
+        return np.array([bounds[time] for time in times])
 
     with ThreadPoolExecutor() as executor:
-        solved = list(executor.map(solve, pairs))
-    beliefs = np.concatenate([own_beliefs for own_beliefs, _ in solved])
-    values = np.concatenate([bounds for _, bounds in solved], axis=1)
-    rows = np.repeat(pairs, [len(own_beliefs) for own_beliefs, _ in solved], axis=0)
-    columns = np.arange(len(beliefs)).repeat(2)
-    split = csr_array((beliefs.ravel(), (rows.ravel(), columns)), (len(prior), len(beliefs)))
-    return np.array([_best_split(split, at_time, prior) for at_time in values])
+        futures = [executor.submit(solve, number) for number in range(len(pairs))]
+        try:
+            while wait(futures, timeout=_PATIENCE).not_done:
+                tell(float(shares.mean()))
+        except BaseException:
+            stopped.set()
+            executor.shutdown(cancel_futures=True)
+            raise
+    values = np.concatenate([future.result() for future in futures], axis=1)
+    beliefs = np.column_stack([expit(-_LOG_ODDS), expit(_LOG_ODDS)])
+    rows = np.repeat(pairs, len(beliefs), axis=0)
+    columns = np.arange(len(rows)).repeat(2)
+    split = csr_array(
+        (np.tile(beliefs, (len(pairs), 1)).ravel(), (rows.ravel(), columns)),
+        (len(prior), len(rows)),
+    )
+    found = np.zeros(len(times))
+    for time, at_time in enumerate(values):
+        tell(1.0)
+        found[time] = _best_split(split, at_time, prior)
+    return found
 
 
 def costly_pairs(problem: Problem) -> Ints:

@@ -98,11 +98,14 @@ class Atoms:
         steps: Floats = (sizes[:, np.newaxis] / np.arange(1, 65)).ravel()
         return steps[(steps >= step) & (steps <= 4 * step)]
 
-    def added_variance(self, step: float) -> float:
-        """Return the variance that chords add to ℓ, as a fraction of its second moment."""
-        from_low = self.ratio - step * np.floor(self.ratio / step + _ROUNDING)
-        variance = float(self.under_first @ (from_low * (step - from_low)))
-        return variance / self.deviation**2 if self.deviation else 0.0
+    def added_variance(self, steps: Floats) -> Floats:
+        """Return the variance that chords add to ℓ, as a fraction of its second moment, by step."""
+        if not self.deviation:
+            return np.zeros(len(steps))
+        steps = steps[:, np.newaxis]
+        from_low = self.ratio - steps * np.floor(self.ratio / steps + _ROUNDING)
+        added: Floats = (from_low * (steps - from_low)) @ self.under_first / self.deviation**2
+        return added
 
     def transitions(self, step: float, points: int) -> Transitions:
         """Return the transitions on a grid with this step and this number of points."""
