@@ -330,3 +330,10 @@ def test_losses_are_against_the_best_that_is_eligible() -> None:
     assert list(reasons.arms) == ["arm2", "arm3"]
     losses = [numbers["expected loss"] for numbers in reasons.arms.values()]
     assert losses == pytest.approx((p @ [[0.2, 0], [0, 0.2], [0.3, 0]]).tolist())
+
+
+def test_numbers_of_the_rule_are_those_of_the_eligible_arms() -> None:
+    reasons = Agent(PROBLEM, "thompson-theta").why(among=["arm3", "arm2"])
+    drawn = {arm: numbers["probability of being drawn"] for arm, numbers in reasons.arms.items()}
+    # arm2 is the better of the two under the second model alone.
+    assert drawn == pytest.approx({"arm2": 0.25, "arm3": 0.75})
