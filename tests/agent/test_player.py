@@ -216,6 +216,23 @@ def test_it_decides_as_if_there_were_no_other_arms(policy: str) -> None:
         beside.tell(other, reward)
 
 
+@pytest.mark.parametrize("policy", ["belief-greedy", "ids-theta", "thompson-theta"])
+def test_in_contexts_too_there_might_be_no_other_arms(policy: str) -> None:
+    """These policies look at no context but the one at hand."""
+    generator = np.random.default_rng(12)
+    means, among = generator.uniform(size=(4, 2, 4)), ["arm2", "arm4", "arm1"]
+    problem = Problem.bernoulli(means, contexts=["p", "q"])
+    alone = Problem.bernoulli(means[:, :, [0, 1, 3]], arms=sorted(among), contexts=["p", "q"])
+    agent, beside = Agent(problem, policy, seed=1), Agent(alone, policy, seed=1)
+    for _ in range(60):
+        context = str(generator.choice(["p", "q"]))
+        decision, other = agent.ask(context, among), beside.ask(context)
+        assert (decision.arm, decision.probability) == (other.arm, other.probability)
+        reward = int(generator.random() < 0.5)
+        agent.tell(decision, reward)
+        beside.tell(other, reward)
+
+
 @pytest.mark.parametrize("policy", ["frugal", "thompson-theta", "ids-theta"])
 def test_rewards_of_other_arms_count_as_a_prior(policy: str) -> None:
     agent, generator = Agent(DISTINCT, policy, seed=1), np.random.default_rng(9)
@@ -240,6 +257,9 @@ def test_a_planned_arm_that_is_not_eligible_stays_planned() -> None:
     assert agent.ask(among=["arm3", "arm4"]).arm == "arm4"
     assert agent.ask(among=["arm3"]).arm == "arm3"
     assert agent.ask().arm == "arm2"
+    in_order = Agent(PROBLEM, "fp-ucb")
+    in_order.ask()
+    assert [in_order.ask(among=["arm4", "arm2"]).arm for _ in range(2)] == ["arm2", "arm4"]
     moved = Agent.from_state(agent.state(), PROBLEM)
     assert moved.ask(among=["arm3", "arm1"]).arm == agent.ask(among=["arm3", "arm1"]).arm
 
