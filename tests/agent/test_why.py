@@ -130,7 +130,7 @@ class InTurn(PlainPolicy):
 
     def choose(self, seen: Seen, random: Random) -> int:
         seen.memory.append(len(seen.memory))
-        return seen.memory[-1] % len(seen.plays)
+        return int(seen.memory[-1] % len(seen.plays))
 
 
 def test_a_memory_of_the_policys_own_does_not_change() -> None:
