@@ -273,6 +273,12 @@ def test_arms_that_could_be_best_are_played_in_turn(policy: str) -> None:
     assert arms == ["arm1", "arm3"] * 10
 
 
+def test_a_first_round_in_a_context_plays_each_eligible_arm() -> None:
+    means = [[[0.6, 0.5, 0.5], [0.5, 0.6, 0.5]], [[0.5, 0.5, 0.6], [0.6, 0.5, 0.5]]]
+    agent = Agent(Problem.bernoulli(means, contexts=["p", "q"]), "ucb1")
+    assert [agent.ask("q", among=["arm1", "arm3"]).arm for _ in range(2)] == ["arm1", "arm3"]
+
+
 def test_exploring_is_uniform_over_what_is_eligible() -> None:
     """Expected are 200 of each; a chi-squared test fails for no reason once in a million."""
     agent, among = Agent(PROBLEM, explore=1.0), ["arm2", "arm4"]
