@@ -216,6 +216,23 @@ def test_it_decides_as_if_there_were_no_other_arms(policy: str) -> None:
         beside.tell(other, reward)
 
 
+@pytest.mark.parametrize("policy", ["belief-greedy", "ids-theta", "thompson-theta"])
+def test_in_contexts_too_there_might_be_no_other_arms(policy: str) -> None:
+    """These policies look at no context but the one at hand."""
+    generator = np.random.default_rng(12)
+    means, among = generator.uniform(size=(4, 2, 4)), ["arm2", "arm4", "arm1"]
+    problem = Problem.bernoulli(means, contexts=["p", "q"])
+    alone = Problem.bernoulli(means[:, :, [0, 1, 3]], arms=sorted(among), contexts=["p", "q"])
+    agent, beside = Agent(problem, policy, seed=1), Agent(alone, policy, seed=1)
+    for _ in range(60):
+        context = str(generator.choice(["p", "q"]))
+        decision, other = agent.ask(context, among), beside.ask(context)
+        assert (decision.arm, decision.probability) == (other.arm, other.probability)
+        reward = int(generator.random() < 0.5)
+        agent.tell(decision, reward)
+        beside.tell(other, reward)
+
+
 @pytest.mark.parametrize("policy", ["frugal", "thompson-theta", "ids-theta"])
 def test_rewards_of_other_arms_count_as_a_prior(policy: str) -> None:
     agent, generator = Agent(DISTINCT, policy, seed=1), np.random.default_rng(9)
@@ -240,6 +257,9 @@ def test_a_planned_arm_that_is_not_eligible_stays_planned() -> None:
     assert agent.ask(among=["arm3", "arm4"]).arm == "arm4"
     assert agent.ask(among=["arm3"]).arm == "arm3"
     assert agent.ask().arm == "arm2"
+    in_order = Agent(PROBLEM, "fp-ucb")
+    in_order.ask()
+    assert [in_order.ask(among=["arm4", "arm2"]).arm for _ in range(2)] == ["arm2", "arm4"]
     moved = Agent.from_state(agent.state(), PROBLEM)
     assert moved.ask(among=["arm3", "arm1"]).arm == agent.ask(among=["arm3", "arm1"]).arm
 
@@ -251,6 +271,12 @@ def test_arms_that_could_be_best_are_played_in_turn(policy: str) -> None:
     agent = Agent(problem, policy)
     arms = [agent.ask(among=["arm1", "arm3"]).arm for _ in range(20)]
     assert arms == ["arm1", "arm3"] * 10
+
+
+def test_a_first_round_in_a_context_plays_each_eligible_arm() -> None:
+    means = [[[0.6, 0.5, 0.5], [0.5, 0.6, 0.5]], [[0.5, 0.5, 0.6], [0.6, 0.5, 0.5]]]
+    agent = Agent(Problem.bernoulli(means, contexts=["p", "q"]), "ucb1")
+    assert [agent.ask("q", among=["arm1", "arm3"]).arm for _ in range(2)] == ["arm1", "arm3"]
 
 
 def test_exploring_is_uniform_over_what_is_eligible() -> None:
@@ -330,3 +356,10 @@ def test_losses_are_against_the_best_that_is_eligible() -> None:
     assert list(reasons.arms) == ["arm2", "arm3"]
     losses = [numbers["expected loss"] for numbers in reasons.arms.values()]
     assert losses == pytest.approx((p @ [[0.2, 0], [0, 0.2], [0.3, 0]]).tolist())
+
+
+def test_numbers_of_the_rule_are_those_of_the_eligible_arms() -> None:
+    reasons = Agent(PROBLEM, "thompson-theta").why(among=["arm3", "arm2"])
+    drawn = {arm: numbers["probability of being drawn"] for arm, numbers in reasons.arms.items()}
+    # arm2 is the better of the two under the second model alone.
+    assert drawn == pytest.approx({"arm2": 0.25, "arm3": 0.75})

@@ -130,7 +130,7 @@ class InTurn(PlainPolicy):
 
     def choose(self, seen: Seen, random: Random) -> int:
         seen.memory.append(len(seen.memory))
-        return seen.memory[-1] % len(seen.plays)
+        return int(seen.memory[-1] % len(seen.plays))
 
 
 def test_a_memory_of_the_policys_own_does_not_change() -> None:
@@ -138,6 +138,20 @@ def test_a_memory_of_the_policys_own_does_not_change() -> None:
     for arm in SHOP.arms * 2:
         assert [agent.why().arm for _ in range(3)] == [arm] * 3
         assert agent.ask().arm == arm
+
+
+@pytest.mark.parametrize("policy", ["belief-greedy", "frugal", "thompson-theta"])
+def test_the_arm_where_the_truth_moves(policy: str) -> None:
+    moves = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]
+    means = [[0.9, 0.3, 0.1], [0.1, 0.9, 0.3], [0.3, 0.1, 0.9]]
+    agent = Agent(Problem.bernoulli(means, transitions=moves), policy, seed=2)
+    generator, arms = np.random.default_rng(10), set()
+    for _ in range(60):
+        reasons, decision = agent.why(), agent.ask()
+        assert reasons.arm == decision.arm
+        arms.add(decision.arm)
+        agent.tell(decision, int(generator.random() < 0.5))
+    assert len(arms) == 3
 
 
 def test_in_words_in_tables_and_as_a_dict() -> None:
