@@ -61,6 +61,7 @@ class Optimal(PlainPolicy):
     horizon: float
 
     name = "optimal"
+    revision = 2
     knows = "Θ: what every arm pays under every model; a prior; the horizon"
     guarantee = "the least Bayes regret of any policy"
     randomised = False
