@@ -26,7 +26,7 @@ from waiting import LONG
 import fpbandits as fpb
 from fpbandits.errors import UnavailableError
 from fpbandits.service.client import Served
-from fpbandits.service.store import open_store
+from fpbandits.service.store import Logged, open_store
 from fpbandits.service.verify import verify
 
 CLIENTS, UNITS = 8, 200
@@ -231,12 +231,18 @@ def check_no_traceback(log: Path) -> None:
             pytest.fail("\n".join(lines[max(0, number - 5) : number + 30]), pytrace=False)
 
 
-def check(address: str, found: Acknowledged, followed: list[tuple[int, str, int]]) -> None:
-    """Look for all that was acknowledged in the log, and play the log again."""
+def log_of(address: str) -> list[Logged]:
+    """Return the whole log of the experiment."""
     with closing(open_store(address)) as store:
         kept = store.experiment("e")
         assert kept is not None
-        lines = store.log(kept.id, 0, 10**6)
+        return store.log(kept.id, 0, 10**6)
+
+
+def check(address: str, found: Acknowledged, followed: list[tuple[int, str, int]]) -> None:
+    """Look for all that was acknowledged in the log, and play the log again."""
+    lines = log_of(address)
+    with closing(open_store(address)) as store:
         verified = verify(store)
     assert followed == [(line.seq, line.unit, line.event.step) for line in lines]
     logged = [(line.unit, line.event) for line in lines]

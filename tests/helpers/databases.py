@@ -86,6 +86,7 @@ class OwnPostgres:
 
         Afterwards it is started again, as an operator does who has made room.
         """
+        _forbid_writing(self._processes()[0])  # first, so that new ones cannot write either
         processes = self._processes()
         for process in processes:
             _forbid_writing(process)
@@ -112,6 +113,7 @@ def _forbid_writing(process: psutil.Process) -> None:
             group=process.gids().real,
             extra_groups=[],
             check=True,
+            stderr=subprocess.DEVNULL,
         )
 
 

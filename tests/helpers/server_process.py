@@ -33,7 +33,7 @@ class Nursery:
 
     def start(self, store: str, port: int, log: Path, clock: Path | None) -> int:
         """Start a server, and return its process; it may take a moment until it answers."""
-        return self._asked("start", store, port, str(log), clock and str(clock))
+        return self._asked("start", store, port, str(log), None if clock is None else str(clock))
 
     def kill(self, pid: int) -> None:
         """Kill -9 a server."""
