@@ -172,6 +172,20 @@ def stopped(servers: Sequence[ServerProcess]) -> Cause:
     return cause
 
 
+def jumping(set_clock: Callable[[float], None]) -> Cause:
+    """The clock of the store jumps, and back."""
+
+    @contextmanager
+    def cause(order: random.Random) -> Iterator[Sequence[ServerProcess]]:
+        set_clock(order.uniform(-JUMP, JUMP))
+        try:
+            yield []
+        finally:
+            set_clock(0)
+
+    return cause
+
+
 def test_sqlite(tmp_path: Path) -> None:
     """Two servers on one file."""
     file, clock = tmp_path / "store.db", tmp_path / "clock"
@@ -189,14 +203,14 @@ def test_sqlite(tmp_path: Path) -> None:
 
         def limited(most: int) -> Iterator[Sequence[ServerProcess]]:
             """Limit the size of the files that servers may write. Python ignores SIGXFSZ."""
+            soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
             for server in servers:
-                resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+                resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (most, hard))
             try:
                 yield servers if most == 0 else []
             finally:
-                unlimited = resource.RLIM_INFINITY, resource.RLIM_INFINITY
                 for server in servers:
-                    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, unlimited)
+                    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (soft, hard))
 
         @contextmanager
         def read_only(order: random.Random) -> Iterator[Sequence[ServerProcess]]:
@@ -215,15 +229,6 @@ def test_sqlite(tmp_path: Path) -> None:
             with closing(sqlite3.connect(file, timeout=LONG)) as other:
                 other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             yield from limited(2**18)
-
-        @contextmanager
-        def jump(order: random.Random) -> Iterator[Sequence[ServerProcess]]:
-            """The clock of the store jumps, and back."""
-            set_clock(order.uniform(-JUMP, JUMP))
-            try:
-                yield []
-            finally:
-                set_clock(0)
 
         def set_clock(seconds: float) -> None:
             new = tmp_path / "clock.new"
@@ -248,7 +253,7 @@ def test_sqlite(tmp_path: Path) -> None:
             "locked": locked,
             "read-only": read_only,
             "full disk": full_disk,
-            "clock": jump,
+            "clock": jumping(set_clock),
             "restored": restored,
         }
         disturb(calls, causes)
@@ -295,15 +300,6 @@ def test_postgresql(tmp_path: Path, postgres: OwnPostgres) -> None:
 
             return cause
 
-        @contextmanager
-        def jump(order: random.Random) -> Iterator[Sequence[ServerProcess]]:
-            """The clock of the database jumps, and back."""
-            set_clock(order.uniform(-JUMP, JUMP))
-            try:
-                yield []
-            finally:
-                set_clock(0)
-
         def set_clock(seconds: float) -> None:
             with closing(psycopg.connect(postgres.address, autocommit=True)) as connection:
                 connection.execute("UPDATE chaos.jump SET seconds = %s", (seconds,))
@@ -324,7 +320,7 @@ def test_postgresql(tmp_path: Path, postgres: OwnPostgres) -> None:
             "database stopped": during(postgres.stopped),
             "read-only": during(postgres.read_only),
             "full disk": during(postgres.full_disk),
-            "clock": jump,
+            "clock": jumping(set_clock),
             "restored": restored,
         }
         disturb(calls, causes)
