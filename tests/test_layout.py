@@ -72,6 +72,7 @@ OF_NO_MODULE = {
     "fitting/test_odd_logs.py",
     "simulation/test_store_crashes.py",
     "service/test_server_crashes.py",
+    "service/test_chaos.py",
     "service/test_upgrade.py",
     "service/test_http_fuzz.py",
 }

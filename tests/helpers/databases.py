@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from subprocess import SubprocessError
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, LiteralString
 
 import psutil
+import psycopg
 from waiting import LONG
 
 if TYPE_CHECKING:
@@ -63,6 +65,56 @@ class OwnPostgres:
             for process in processes:
                 with suppress(psutil.NoSuchProcess):
                     process.send_signal(signal.SIGCONT)
+
+    @contextmanager
+    def read_only(self) -> Iterator[None]:
+        """Let it be read-only for a while, for sessions that are open as well."""
+        self._configure("ALTER SYSTEM SET default_transaction_read_only = on")
+        try:
+            yield
+        finally:
+            self._configure("ALTER SYSTEM RESET default_transaction_read_only")
+
+    def _configure(self, setting: LiteralString) -> None:
+        with closing(psycopg.connect(self.address, autocommit=True)) as connection:
+            connection.execute(setting)
+            connection.execute("SELECT pg_reload_conf()")
+
+    @contextmanager
+    def full_disk(self) -> Iterator[None]:
+        """Let it write to no file for a while; it ends when it cannot write its WAL.
+
+        Afterwards it is started again, as an operator does who has made room.
+        """
+        _forbid_writing(self._processes()[0])  # first, so that new ones cannot write either
+        processes = self._processes()
+        for process in processes:
+            _forbid_writing(process)
+        try:
+            yield
+        finally:
+            if processes[0].is_running():
+                processes[0].send_signal(signal.SIGQUIT)
+            psutil.wait_procs(processes, timeout=LONG)
+            self.start()
+
+    def run(self, program: str, *arguments: str) -> None:
+        """Run a program of PostgreSQL's on the database, such as pg_dump."""
+        path = self._server.bin_path / program
+        subprocess.run([path, "--dbname", self.address, *arguments], check=True)
+
+
+def _forbid_writing(process: psutil.Process) -> None:
+    """Let a process write to no file; only its own user may."""
+    with suppress(psutil.NoSuchProcess, subprocess.CalledProcessError):
+        subprocess.run(
+            ["prlimit", f"--pid={process.pid}", "--fsize=0:"],
+            user=process.uids().real,
+            group=process.gids().real,
+            extra_groups=[],
+            check=True,
+            stderr=subprocess.DEVNULL,
+        )
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import NoReturn, Self
@@ -30,15 +31,15 @@ class Nursery:
         )
         return self
 
-    def start(self, store: str, port: int, log: Path) -> int:
+    def start(self, store: str, port: int, log: Path, clock: Path | None) -> int:
         """Start a server, and return its process; it may take a moment until it answers."""
-        return self._asked("start", store, port, str(log))
+        return self._asked("start", store, port, str(log), None if clock is None else str(clock))
 
     def kill(self, pid: int) -> None:
         """Kill -9 a server."""
         assert self._asked("kill", pid) == signal.SIGKILL, "it had ended by itself"
 
-    def _asked(self, *words: str | int) -> int:
+    def _asked(self, *words: str | int | None) -> int:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(words) + "\n")
@@ -55,21 +56,24 @@ class Nursery:
 
 
 class ServerProcess:
-    """A server at one port, killed and started again as often as one likes."""
+    """A server at one port, killed and started again as often as one likes.
 
-    def __init__(self, nursery: Nursery, store: str, log: Path) -> None:
-        self._nursery, self._store, self._log = nursery, store, log
+    ``clock`` is a file with the seconds by which the clock of its SQLite store is ahead.
+    """
+
+    def __init__(self, nursery: Nursery, store: str, log: Path, clock: Path | None = None) -> None:
+        self._nursery, self._store, self._log, self._clock = nursery, store, log, clock
         with socket.create_server(("127.0.0.1", 0)) as free:
             self._port = free.getsockname()[1]
         self.address = f"http://127.0.0.1:{self._port}"
 
     def start(self) -> None:
         """Start it."""
-        self._pid = self._nursery.start(self._store, self._port, self._log)
+        self.pid = self._nursery.start(self._store, self._port, self._log, self._clock)
 
     def kill(self) -> None:
         """Kill -9."""
-        self._nursery.kill(self._pid)
+        self._nursery.kill(self.pid)
 
 
 def _nurse() -> None:
@@ -101,14 +105,36 @@ def _killed(pid: int) -> int:
     return os.WTERMSIG(os.waitpid(pid, 0)[1])
 
 
-def _serve(store: str, port: int, log: str) -> NoReturn:
+def _serve(store: str, port: int, log: str, clock: str | None) -> NoReturn:
     from fpbandits.service.server import run_server
 
-    os.close(0)
+    # By a pipe, which a limit on the size of files does not concern.
     with Path(log).open("a") as file:
-        os.dup2(file.fileno(), 2)
+        copying = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=file)
+    assert copying.stdin is not None
+    os.dup2(copying.stdin.fileno(), 2)
+    os.close(0)
+    if clock is not None:
+        _use_clock(Path(clock))
     run_server(store, "127.0.0.1", port, None, lambda address: None)
     os._exit(0)
+
+
+def _use_clock(file: Path) -> None:
+    """Let the clock of SQLite stores be ahead by the seconds in a file, whatever it says then."""
+    from fpbandits.service import sqlite
+
+    connect = sqlite._connect
+
+    def connect_with_clock(path: Path, patience: float) -> sqlite.Connection:
+        connection = connect(path, patience)
+        connection.create_function("julianday", 1, julian_day)
+        return connection
+
+    def julian_day(when: str) -> float:
+        return 2440587.5 + (time.time() + float(file.read_text())) / 86400
+
+    sqlite._connect = connect_with_clock
 
 
 if __name__ == "__main__":

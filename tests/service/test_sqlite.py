@@ -141,6 +141,30 @@ def test_a_file_that_was_replaced_is_opened_again(tmp_path: Path) -> None:
         assert [event.key for _, event in events(store, experiment)] == ["before", "after"]
 
 
+def test_a_file_is_not_opened_with_the_wal_of_the_file_that_it_replaced(tmp_path: Path) -> None:
+    """SQLite would apply it, and what was restored would be no database any more."""
+    path, copy = tmp_path / "a.db", tmp_path / "copy.db"
+    with closing(open_store(str(path), make=True)) as store:
+        experiment = put(store)
+        handle_together(store, [(experiment, Ask(f"u{n}")) for n in range(50)])
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute(f"VACUUM INTO '{copy}'")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        for n in range(10):
+            one(store, experiment, Ask(f"lost{n}"))
+        copy.replace(path)
+        for end in ("-wal", "-shm"):
+            stale = rf"a\.db{end} is of the file that was replaced: delete it"
+            with pytest.raises(UnavailableError, match=stale):
+                one(store, experiment, Ask("u0"))
+            with pytest.raises(UnavailableError, match=stale):
+                store.experiment("e")
+            path.with_name(f"a.db{end}").unlink()
+        assert one(store, experiment, Ask("u0"))["decision"] == "1@u0"
+        assert len(events(store, experiment)) == 51
+        assert verify(store).shown == []
+
+
 def test_a_full_disk_passes(tmp_path: Path) -> None:
     with closing(open_store(str(tmp_path / "a.db"), make=True)) as store:
         experiment = put(store)

@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from stores import PROBLEM
 from waiting import LONG, wait_until
 
 import fpbandits as fpb
+from fpbandits.errors import Error, UnavailableError
 from fpbandits.service import backend, sweep
 from fpbandits.service.batches import handle_together
 from fpbandits.service.experiment import Experiment, checked_experiment
@@ -50,6 +52,39 @@ def test_decisions_expire_whatever_else_cannot_be_read(
         kept_c = store.experiment("c")
         assert kept_c is not None
         wait_until(lambda: len(store.log(kept_c.id, 0, 9)) == 2)
+
+
+@pytest.mark.parametrize("concerns", ["all", "a unit"])
+@pytest.mark.parametrize(
+    ("error", "seconds"), [(UnavailableError("read-only"), 5), (Error("spoiled"), 60)]
+)
+def test_decisions_expire_soon_after_the_store_was_unavailable(
+    error: Error, seconds: float, concerns: str
+) -> None:
+    """An experiment or a unit that fails by itself is left out for longer."""
+    left_out: list[Any] = []
+
+    class Failing:
+        store: Any = SimpleNamespace(due=None)
+        stopping = False
+
+        async def call_store(self, call: Any, most: int, *without: Any) -> Any:
+            left_out.append(without)
+            return [] if any(without) else [("e", "u")]
+
+        async def experiment(self, name: str) -> Any:
+            return name
+
+        async def submit(self, experiment: Any, requests: Any) -> Any:
+            if concerns == "all":
+                raise error
+            return [error]
+
+    sweeper = sweep._Sweeper(Failing())
+    for now in (0.0, seconds - 0.1, seconds + 0.1):
+        asyncio.run(sweeper.expire_some(now))
+    failed = (["e"], []) if concerns == "all" else ([], [("e", "u")])
+    assert left_out == [([], []), failed, ([], [])]
 
 
 def test_old_keys_are_forgotten_while_it_serves(

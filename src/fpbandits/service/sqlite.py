@@ -54,9 +54,10 @@ _TEMPORARY = (
 
 
 class Connection(sqlite3.Connection):
-    """A connection that knows its file, by device and inode, and whether that is in WAL mode."""
+    """A connection that knows its files, by device and inode, and whether it is in WAL mode."""
 
     file: tuple[int, int] | None = None
+    beside: Sequence[tuple[int, int] | None] = (None,)
     is_wal = False
 
     def use_wal(self) -> None:
@@ -79,14 +80,17 @@ def _connect(path: Path, patience: float) -> Connection:
         factory=Connection,
         uri=True,
     )
-    with suppress(FileNotFoundError):
-        connection.file = _file(path)
+    connection.file = _file(path)
     connection.execute("PRAGMA synchronous = FULL")
     return connection
 
 
-def _file(path: Path) -> tuple[int, int]:
-    status = path.stat()
+def _file(path: Path) -> tuple[int, int] | None:
+    """Return which file is there, by device and inode."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
     return status.st_dev, status.st_ino
 
 
@@ -162,6 +166,7 @@ class SqliteStore(Store):
 
     def __init__(self, path: Path, *, make: bool, patience: float) -> None:
         self._path, self._sql, self._patience = path, statements("sqlite"), patience
+        self._beside = [path.with_name(path.name + end) for end in ("-wal", "-shm")]
         if make:
             with suppress(OSError):  # SQLite says what is wrong when it opens the file
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -195,11 +200,17 @@ class SqliteStore(Store):
 
     def _current(self, connection: Connection) -> Connection:
         """Return a connection to the file that is there now: this one, or a new one."""
-        try:
-            if connection.file == _file(self._path):
-                return connection
-        except FileNotFoundError:
-            raise UnavailableError("the file is gone", place=(shown(self._path),)) from None
+        if (file := _file(self._path)) is None:
+            raise UnavailableError("the file is gone", place=(shown(self._path),))
+        if connection.file == file:
+            if None in connection.beside:
+                connection.beside = [_file(each) for each in self._beside]
+            return connection
+        for path, known in zip(self._beside, connection.beside, strict=False):
+            if connection.file and known and known == _file(path):
+                # SQLite would apply it to the new file, and spoil that.
+                stale = f"{shown(path)} is of the file that was replaced: delete it"
+                raise UnavailableError(stale, place=(shown(self._path),))
         connection.close()
         renewed = _connect(self._path, self._patience)
         with within(shown(self._path)):

@@ -14,7 +14,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Protocol
 
-from fpbandits.errors import Error
+from fpbandits.errors import Error, UnavailableError
 from fpbandits.service.batches import Outcome
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import Expire, Request
@@ -31,6 +31,9 @@ _KEYS_EVERY = 3600.0
 
 _SKIP_SECONDS = 60.0
 """Seconds for which a unit that fails is left out."""
+
+_RETRY_SECONDS = 5.0
+"""Seconds instead if the store was unavailable, which may be over by then."""
 
 _MOST_SKIPPED = 100
 """If more units of an experiment are left out, all of it is."""
@@ -99,13 +102,16 @@ class _Sweeper:
         try:
             experiment = await self._serving.experiment(name)
             outcomes = await self._serving.submit(experiment, list(map(Expire, units)))
-        except Error:
-            self._skipped.add_experiment(name)
+        except Error as error:
+            self._skipped.add_experiment(name, error)
             return False
-        pairs = zip(units, outcomes, strict=True)
-        failed = [unit for unit, outcome in pairs if isinstance(outcome, Error)]
-        for unit in failed:
-            self._skipped.add_unit(name, unit)
+        failed = {
+            unit: outcome
+            for unit, outcome in zip(units, outcomes, strict=True)
+            if isinstance(outcome, Error)
+        }
+        for unit, failure in failed.items():
+            self._skipped.add_unit(name, unit, failure)
         return len(failed) < len(units)
 
 
@@ -124,12 +130,17 @@ class _Skipped:
         self._units = {unit: end for unit, end in self._units.items() if end > now}
         return list(self._experiments), list(self._units)
 
-    def add_experiment(self, name: str) -> None:
-        """Leave an experiment out."""
-        self._experiments[name] = self._now + _SKIP_SECONDS
+    def add_experiment(self, name: str, error: Error) -> None:
+        """Leave an experiment out, because of an error."""
+        self._experiments[name] = self._end(error)
 
-    def add_unit(self, experiment: str, unit: str) -> None:
+    def add_unit(self, experiment: str, unit: str, error: Error) -> None:
         """Leave a unit out, and all of its experiment if there are many."""
-        self._units[experiment, unit] = self._now + _SKIP_SECONDS
+        self._units[experiment, unit] = self._end(error)
         if sum(name == experiment for name, _ in self._units) > _MOST_SKIPPED:
-            self.add_experiment(experiment)
+            self.add_experiment(experiment, error)
+
+    def _end(self, error: Error) -> float:
+        """Return until when an error leaves something out."""
+        unavailable = isinstance(error, UnavailableError)
+        return self._now + (_RETRY_SECONDS if unavailable else _SKIP_SECONDS)
