@@ -294,7 +294,7 @@ def test_a_column_named_control_may_have_a_role() -> None:
 
 
 def test_the_best_eligible_arm_is_that_of_the_context() -> None:
-    """It earns .9, all else .1; about 2,000 rows play it, so .8 is fifteen standard errors below."""
+    """It earns .9, all else .1; about 2,000 rows play it, so .8 is 15 standard errors less."""
     means = np.array([[[0.9, 0.5, 0.1], [0.1, 0.5, 0.9]], [[0.8, 0.6, 0.2], [0.3, 0.5, 0.7]]])
     problem = fpb.Problem.bernoulli(means, contexts=["x", "y"], arms=["a", "b", "c"])
     random, order = np.random.default_rng(7), {"x": "abc", "y": "cba"}
