@@ -165,6 +165,19 @@ def test_contexts_several_policies_and_normal_rewards() -> None:
         assert found.wrong <= 0.2  # 5 % at the most: eleven of 50 are wrong once in 30,000 times
 
 
+def test_what_is_wrong_does_not_depend_on_the_unit_of_rewards() -> None:
+    tiny = fpb.Problem.bernoulli(
+        list(TABLE.values()), value=[9e-13, 12e-13, 15e-13], models=list(TABLE), prior={"loyal": 2}
+    )
+    how = {"stop": 0.3, "horizon": 12, "runs": 60, "seed": 3, "truth": "prior"}
+    in_euro, in_tera_euro = (
+        fpb.simulate(problem, **how).verdicts("frugal")  # type: ignore[arg-type]
+        for problem in (SHOP, tiny)
+    )
+    assert in_euro == in_tera_euro
+    assert in_euro.wrong > 0
+
+
 def test_who_stops_with_what() -> None:
     for message, given in (
         ("stop is 1.0: it must be a probability, above 0 and below 1", {"stop": 1}),
@@ -176,6 +189,7 @@ def test_who_stops_with_what() -> None:
         ("and not kept: use no out; Result.save", {"out": "runs"}),
         ("for a truth that does not change: leave out stop", {"truth": {0: "loyal", 9: "thrifty"}}),
         ("leave out stop or change_rate", {"policies": "frugal:change_rate=0.1"}),
+        ("is in ordinary Python, and stop plays compiled", {"policies": "optimal:horizon=20"}),
     ):
         with pytest.raises(fpb.InputError, match=message):
             fpb.simulate(SHOP, **{"stop": 0.05, "horizon": 20, "runs": 2, **given})  # type: ignore[arg-type]
