@@ -5,7 +5,8 @@ server is ready and decides again within 10 s, by itself. At the end the log hol
 were told, once (`calling.check`).
 
 The order of troubles follows from a seed, which is printed. CHAOS_SEED repeats it, though not the
-moments at which requests meet a trouble; CHAOS_SECONDS makes a run shorter.
+moments at which requests meet a trouble; CHAOS_SECONDS makes a run shorter, but no
+trouble is left out.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def disturb(calls: Calls, causes: dict[str, Cause]) -> None:
             stack.callback(monitor.end)
         names: list[str] = []
         asked: dict[ServerProcess, str] = {}
-        while time.monotonic() < until:
+        while time.monotonic() < until or len(recoveries) < len(causes):
             names = names or order.sample(list(causes), len(causes))
             name = names.pop()
             time.sleep(order.uniform(0.5, 2))
