@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from random import Random
 
 import numpy as np
 import pytest
@@ -63,6 +64,62 @@ def test_the_other_numbers(found: Forecast) -> None:
     assert list(found.floors or {})[-1] == 300
     off = content["off"]
     assert off["worst"] >= off["regret"] > content["regret"]["mean"]
+
+
+def played_by_an_agent(
+    policy: str, means: list[float], random: Random, error: float = 0.0
+) -> tuple[float, int]:
+    """Play 300 times with a live agent; return the regret, and when there is a verdict, or 999."""
+    agent, lost, sure = fpb.Agent(SHOP, policy, seed=random.getrandbits(32)), 0.0, 999
+    for play in range(1, 301):
+        decision = agent.ask()
+        arm = SHOP.arms.index(decision.arm)
+        value = (9, 12, 15)[arm]
+        agent.tell(decision, value if random.random() < means[arm] / value else 0)
+        lost += max(means) - means[arm]
+        if error and sure == 999 and agent.verdict(error) is not None:
+            sure = play
+    return lost, sure
+
+
+def differ(first: float, second: list[float], runs: int) -> float:
+    """Return how far a mean of some runs is from that of others, in standard errors."""
+    error = float(np.std(second)) * (1 / runs + 1 / len(second)) ** 0.5
+    return abs(first - float(np.mean(second))) / error
+
+
+def test_live_agents_lose_as_much(found: Forecast) -> None:
+    """Drawn truths, rewards and moved means are this test's own.
+
+    Each of seven comparisons fails by chance about once in 10,000 seeds.
+    """
+    content, random = found.as_dict(), Random(11)
+    table = {"loyal": (8.1, 9.6, 10.5), "regular": (5.4, 6, 4.5), "thrifty": (4.5, 2.4, 0.75)}
+    drawn = random.choices(list(table), [2, 1, 1], k=200)
+    runs = [played_by_an_agent("frugal", list(table[truth]), random, 0.05) for truth in drawn]
+    regret = [lost for lost, _ in runs]
+    assert differ(content["regret"]["mean"], regret, 200) < 4
+    assert 0.85 < np.mean(np.array(regret) <= content["regret"]["q95"]) < 1
+    for truth, chance in (("loyal", 0.5), ("regular", 0.25)):
+        own = [lost for lost, of in zip(regret, drawn, strict=True) if of == truth]
+        assert differ(content["per_truth"][truth], own, int(200 * chance)) < 4
+    plays = [sure for _, sure in runs]
+    assert 0.36 < np.mean(np.array(plays) <= content["until_sure"]["median"]) < 0.68
+    assert abs(np.mean(np.array(plays) <= 300) - content["until_sure"]["share"]) < 0.15
+    thompson = [
+        played_by_an_agent("thompson", list(table[truth]), random)[0] for truth in drawn[:60]
+    ]
+    assert differ(content["baselines"]["thompson"], thompson, 200) < 4
+    # Means may be off by .05 of 15 EUR, and cannot exceed the price or be negative.
+    moved = [
+        [
+            min(max(mean + random.uniform(-0.75, 0.75), 0), price)
+            for mean, price in zip(table[truth], (9, 12, 15), strict=True)
+        ]
+        for truth in drawn
+    ]
+    lost = [played_by_an_agent("frugal", means, random)[0] for means in moved]
+    assert differ(content["off"]["regret"], lost, 200) < 4
 
 
 def test_words_on_one_screen(found: Forecast) -> None:
