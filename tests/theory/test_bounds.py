@@ -133,3 +133,11 @@ def test_lemma_2_as_printed_and_corrected_agree_elsewhere() -> None:
     ):
         E = math.ceil(144 / alpha**4)
         assert printed == corrected == pytest.approx(2 * (2 * E * (E + 1) + 4 * alpha**10))
+
+
+@pytest.mark.parametrize("alpha", [3.0, 144**0.25])
+def test_lemma_2_begins_at_three(alpha: float) -> None:
+    """144/α⁴ is below 3 here: without a range of rewards α may be above 1."""
+    times = separation(np.array([alpha]), 1)
+    for value in (times.lemma2_printed[0], times.lemma2[0]):
+        assert value == pytest.approx(2 * 3 * 4 + 4 * alpha**10, rel=1e-14)
