@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -337,25 +338,24 @@ class _SqliteTransaction(Transaction):
             for stamp in experiments
             if writer.execute(sql["stamp"], (stamp.id,)).fetchone() == stamp
         )
-        # One statement for all units: each statement lets other threads in between, which costs
-        # more than looking up a unit.
-        asked = [unit_key for unit_key in asked if unit_key[0] in self.current]
-        found = writer.execute(sql["units"], (json.dumps([*touched, *asked]),))
-        self.rows = {(experiment, name): UnitRow(*row) for experiment, name, *row in found}
-        self.decided = {}
-        units = {row.id: unit_key for unit_key, row in self.rows.items() if row.steps}
+        # Each statement lets other threads in between, so one looks up many units.
+        names, self.rows = defaultdict[int, list[str]](list), {}
+        for experiment, name in (*asked, *touched):
+            names[experiment].append(name)
+        for experiment, own in names.items():
+            for name, *row in writer.execute(sql["units"], (json.dumps(own), experiment)):
+                self.rows[experiment, name] = UnitRow(*row)
         for unit_key in asked:
-            if unit_key not in self.rows:
-                added = writer.execute(sql["add_unit"], unit_key).lastrowid
-                assert added is not None
-                self.rows[unit_key] = UnitRow(added, 0, None)
-        looked_up = [
-            (self.rows[unit_key].id, key) for unit_key, key in keys if unit_key in self.rows
-        ]
-        for unit, *values in writer.execute(sql["decided"], (json.dumps(looked_up),)):
-            event = Event(*values)
-            assert event.key is not None
-            self.decided.setdefault(units[unit], {})[event.key] = event
+            if unit_key not in self.rows and unit_key[0] in self.current:
+                added = writer.execute(sql["add_unit"], unit_key)
+                self.rows[unit_key] = UnitRow(added.lastrowid or 0, 0, None)
+        self.decided = {}
+        for unit_key, key in keys:
+            unit = self.rows.get(unit_key)
+            if unit is not None and unit.steps:
+                row = writer.execute(sql["decided"], (unit.id, key)).fetchone()
+                if row is not None:
+                    self.decided.setdefault(unit_key, {})[key] = Event(*row)
 
     def resolutions(self, unit: int, number: int) -> Sequence[Event]:
         try:

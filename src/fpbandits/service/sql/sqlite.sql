@@ -36,9 +36,8 @@ SELECT id, steps, state FROM units WHERE experiment = ? AND name = ?
 
 -- name: units
 -- CROSS JOIN goes through the list, and looks each unit up.
-SELECT experiment, name, units.id, steps, state
-FROM json_each(?) AS asked CROSS JOIN units
-    ON experiment = asked.value ->> 0 AND name = asked.value ->> 1
+SELECT name, units.id, steps, state
+FROM json_each(?) AS asked CROSS JOIN units ON experiment = ? AND name = asked.value
 
 -- name: change_unit
 UPDATE units SET steps = ?, state = ?, due = ? WHERE id = ?
@@ -64,10 +63,9 @@ WHERE experiment NOT IN (SELECT value FROM json_each(:experiments))
 LIMIT :most
 
 -- name: decided
-SELECT unit, step, kind, number, events.key, arm, context, probability, reward, time, version,
-    revision, among
-FROM json_each(?) AS asked CROSS JOIN events
-    ON unit = asked.value ->> 0 AND events.key = asked.value ->> 1
+SELECT step, kind, number, key, arm, context, probability, reward, time, version, revision,
+    among
+FROM events WHERE unit = ? AND key = ?
 
 -- name: resolutions
 SELECT step, kind, number, key, arm, context, probability, reward, time, version, revision,
