@@ -231,7 +231,7 @@ def test_state_survives_save_and_load(
     moved = Agent(problem, policy, seed=5, late=late)
     generator = np.random.default_rng(1)
     open_ids: list[int] = []
-    for step in range(200):
+    for step in range(300):
         one, other = steady.ask(), moved.ask()
         assert one == other
         open_ids.append(one.id)

@@ -270,7 +270,7 @@ def test_own_policies_play_on_every_executor(text: str, tmp_path: Path) -> None:
         return result.pulls[str(policy)]
 
     expected = ask(workers=1)
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         np.testing.assert_array_equal(ask(executor=pool), expected)
     with (
         LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
