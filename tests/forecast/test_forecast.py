@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from random import Random
 
 import numpy as np
@@ -84,7 +85,7 @@ def played_by_an_agent(
 
 def differ(first: float, second: list[float], runs: int) -> float:
     """Return how far a mean of some runs is from that of others, in standard errors."""
-    error = float(np.std(second)) * (1 / runs + 1 / len(second)) ** 0.5
+    error = float(np.std(second)) * math.sqrt(1 / runs + 1 / len(second))
     return abs(first - float(np.mean(second))) / error
 
 
