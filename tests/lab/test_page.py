@@ -122,8 +122,10 @@ def cell(tab: Page, row: int, column: str) -> Locator:
     return tab.locator(f'.ag-row[row-index="{row}"]:not(.ag-row-pinned) [col-id="{column}"]')
 
 
-def type_into(tab: Page, row: int, column: str, text: str) -> None:
+def type_into(tab: Page, row: int, column: str, text: str, *, enter: bool = True) -> None:
     """Type into a cell as people do, and wait until it shows what was typed.
+
+    Without ``enter`` the cell is still being edited then.
 
     A table that is drawn anew while someone types forgets it: within a moment of its being shown
     nobody does, but this may. So what is not there after a while is typed again, once.
@@ -135,25 +137,12 @@ def type_into(tab: Page, row: int, column: str, text: str) -> None:
         tab.keyboard.press("Control+a")
         tab.keyboard.press("Delete")
         tab.keyboard.type(text)
-        tab.keyboard.press("Enter")
         try:
-            expect(place).to_have_text(text, timeout=patience)
-            return
-        except AssertionError:
-            if patience > 20_000:
-                raise
-
-
-def begin_typing(tab: Page, row: int, column: str, text: str) -> None:
-    """Type into a cell without ending it; once more, as in `type_into`, if it is forgotten."""
-    place = cell(tab, row, column)
-    for patience in (20_000, 180_000):
-        place.click()
-        tab.keyboard.press("F2")
-        tab.keyboard.press("Control+a")
-        tab.keyboard.type(text)
-        try:
-            expect(place.locator("input")).to_have_value(text, timeout=patience)
+            if enter:
+                tab.keyboard.press("Enter")
+                expect(place).to_have_text(text, timeout=patience)
+            else:
+                expect(place.locator("input")).to_have_value(text, timeout=patience)
             return
         except AssertionError:
             if patience > 20_000:
@@ -291,7 +280,7 @@ def test_examples_contexts_fields_and_files(new_tab: NewTab, tmp_path: Path) -> 
         here, there = [("evening", "morning"), ("morning", "evening")][row % 2]
         tab.get_by_role("tab", name=here).click()
         expect(cell(tab, 0, "a1")).to_have_text("0.2" if here == "evening" else "0.12")
-        begin_typing(tab, row, "a0", f"0.9{row}")
+        type_into(tab, row, "a0", f"0.9{row}", enter=False)
         tab.get_by_role("tab", name=there).click()
         expect(cell(tab, 0, "a1")).to_have_text("0.2" if there == "evening" else "0.12")
     tab.get_by_label("share of decisions").fill("0.5, 0.6")
