@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,9 @@ def test_decisions_that_were_not_random_are_refused() -> None:
     log = log_of(np.array([0, 1]))
     with pytest.raises(InputError, match="every propensity is 1: the log always knew"):
         check_propensities(log, np.ones(2))
+    alone = replace(log, sets=np.eye(3, dtype=bool), among=np.array([0, 1], np.int32))
+    with pytest.raises(InputError, match="no row has more than one eligible arm"):
+        check_propensities(alone, np.full(2, 0.5))
     with pytest.raises(InputError, match="this decision was not random") as caught:
         check_propensities(log, np.array([0.5, 1.0]))
     assert caught.value.place == (("index", 1),)

@@ -590,6 +590,10 @@ def test_a_method_that_there_is_not_is_405_and_says_which_there_are(server: http
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
     assert "DELETE '/v1/experiments/e/decisions': Method Not Allowed" in answer.json()["error"]
     assert server.get("/v1/experiments/e/").status_code == 404  # no redirection
+    answer = server.patch("/v1/experiments/e", headers={"X-Request-Id": "mine"})
+    assert answer.headers["allow"] == "DELETE, GET, HEAD, PUT"
+    assert answer.headers["x-request-id"] == "mine"
+    assert server.get("/v2").headers["x-request-id"]
 
 
 def test_prometheus_counts_by_route(server: httpx.Client) -> None:

@@ -23,7 +23,7 @@ def evaluate(
     key: options.Key = None,
     among: Annotated[
         str | None,
-        options.column("--among", "The arms that were eligible, as 9 EUR|12 EUR.  [default: all]"),
+        options.column("--among", "The eligible arms, such as: 9 EUR|12 EUR.  [default: all]"),
     ] = None,
     propensity: Annotated[
         str | None,
@@ -31,7 +31,10 @@ def evaluate(
     ] = None,
     uniform: Annotated[
         bool,
-        typer.Option("--uniform", help="All arms were chosen with equal probability."),
+        typer.Option(
+            "--uniform",
+            help="All eligible arms were equally likely. This or --propensity is needed.",
+        ),
     ] = False,
     cost: options.Cost = None,
     missing: options.Missing = "refuse",
@@ -41,8 +44,9 @@ def evaluate(
 ) -> None:
     """Estimate what policies would have earned on a log.
 
-    The decisions in the log must have been random. Each unit gets its own agent. Rows in which it
-    decides differently are skipped; the others are as if the policy had played.
+    The decisions in the log must have been random. Each unit gets its own agent. Rows are drawn so
+    that all arms are equally likely, and those in which the agent decides differently are skipped:
+    the others are as if the policy had played.
     """
     from fpbandits.cli.output import print_result
     from fpbandits.cli.progress import playing
@@ -50,8 +54,8 @@ def evaluate(
     from fpbandits.problem.files import load_problem
 
     loaded = load_problem(problem)
-    chosen, left_out = options.chosen_policies(policy, loaded)
-    with playing(notes=left_out) as how:
+    chosen, why_left_out = options.chosen_policies(policy, loaded)
+    with playing(notes=why_left_out) as how:
         found = evaluate(
             log,
             loaded,
@@ -68,6 +72,6 @@ def evaluate(
             propensity=propensity,
             uniform=uniform,
             seed=seed,
-            progress=how["progress"],
+            progress=how["progress"],  # and nothing else: evaluation takes no workers
         )
     print_result(json, found.as_dict, found.table)

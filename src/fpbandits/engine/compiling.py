@@ -1,14 +1,17 @@
 """How rules become machine code: found by the type of what a policy prepared.
 
-The compiled loops call `Policy.plan`, `Policy.holds_for` and `Policy.observe`. Which policy's rule
-that is follows from the type of their first argument, the named tuple that the policy prepared:
-`prepare` notes whose it is, and the compiler looks there. `fpbandits.engine.code_cache` keeps the
-machine code.
+The compiled loops call the three rules of a policy: `Policy.plan` says which arms are played next,
+`Policy.holds_for` for how many rounds that is certain, and `Policy.observe` takes in a reward.
+Whose rules these are follows from the type of their first argument, the named tuple that the policy
+prepared, which is its own: `prepare` notes it, and the compiler looks there.
+`fpbandits.engine.code_cache` keeps the machine code.
 
 A rule is made of many small functions, and only the loop that calls it is ever called itself. So
 only the loop is optimised and turned into machine code; the functions below it are translated and
 linked into it (`_HelperCompiler`). Numba by itself would optimise each of them, and all that it
 calls, once per level of nesting: twice the time for machine code that is no faster.
+
+Much here is Numba's own and may change with its version, which `constraints.txt` fixes.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 MachineCode = Callable[..., int]
-"""A compiled loop for arguments of certain types."""
+"""A compiled loop, or `ready.plan_once`, for arguments of certain types."""
 
 _OPTIMISE = 2
 """LLVM's level of optimisation."""
@@ -53,16 +56,17 @@ COMPILED: Numba = {
     "_nrt": False,
     "no_cfunc_wrapper": True,
 }
-"""How loops are compiled: without counting references to arrays, which would cost more than the
-rules themselves. So rules allocate nothing: the caller provides a workspace. No one calls them from
-C, and what would be needed for that is left out."""
+"""How loops and the package's rules are compiled: dividing by zero gives infinity, as in NumPy;
+calls are inlined; and references to arrays are not counted, which would cost more than the rules
+themselves. So rules allocate nothing: the caller provides a workspace. C calls none of this, and
+what it would need is left out."""
 
 
 class _Library(JITCodeLibrary):
     """Machine code of one loop, optimised once.
 
-    Numba does it twice, the first time to save counts of references: here there are none. More than
-    `_OPTIMISE` takes longer and is no faster.
+    Numba does it twice, the first time to save counts of references, of which the package's rules
+    have none. More than `_OPTIMISE` takes longer and is no faster.
     """
 
     def _optimize_functions(self, module: Numba) -> None:
@@ -80,14 +84,14 @@ class _HelperLibrary(_Library):
     """Code that is linked into its callers, and never run on its own."""
 
     def finalize(self) -> None:
-        """Link the callees, and leave optimising to the library that links this one."""
+        """Link the callees, as Numba does, and leave the rest to the library that links this."""
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Return an address that Numba stores and never calls."""
+        """Return an address that Numba stores and never calls; 0 would mean that there is none."""
         library: Numba = self
         library._ensure_finalized()
         return 1
@@ -107,13 +111,14 @@ class _LoopCompiler(Compiler):
     library_type = _Library
 
     def __init__(self, typing: Numba, target: Numba, library: Numba, *others: Numba) -> None:
+        """Take a library of this class in place of Numba's own, ``library``."""
         kind, numba_compiler = cast(Numba, self.library_type), cast(Numba, super())
         library = kind(target.codegen(), f"fpbandits {next(_numbers)}")
         library.enable_object_caching()
         numba_compiler.__init__(typing, target, library, *others)
 
     def _compile_core(self) -> Numba:
-        """Compile without collecting garbage: a tenth of the time, and there is hardly any."""
+        """Compile without collecting garbage, which takes a tenth of the time and finds little."""
         collects, numba_compiler = gc.isenabled(), cast(Numba, super())
         gc.disable()
         try:
@@ -136,7 +141,9 @@ HELPER: Numba = {**COMPILED, "no_cpython_wrapper": True, "pipeline_class": _Help
 """How rules, and what they call, are compiled: into their caller."""
 
 _ALLOCATING: Numba = {**COMPILED, "_nrt": True}
-"""Rules from elsewhere may allocate: their authors should not have to think of it."""
+"""Rules from elsewhere may allocate: their authors should not have to think of it. They are
+compiled by Numba's own compiler, and count their references themselves; the loop around them counts
+none."""
 
 
 def jitted(function: Function) -> Function:
@@ -146,7 +153,8 @@ def jitted(function: Function) -> Function:
 
 
 for _function in (value for value in vars(binomial).values() if isfunction(value)):
-    # Longer than most rules, and seldom called in full: not worth a copy in each of them.
+    # Longer than most rules, and most calls return early: not worth a copy in each of them. It is
+    # done here since families know nothing of the engine.
     register_jitable(**{**HELPER, "forceinline": False})(_function)
 
 _BITS = types.NumPyRandomBitGeneratorType("bit_generator")
@@ -172,8 +180,8 @@ def _unbox_generator(kind: Numba, generator: Numba, c: Numba) -> Numba:
 def _unbox_bits(bits: Numba, c: Numba) -> Numba:
     """Take what draws a Generator's bits into compiled code, by the address that C code gets.
 
-    Numba asks for the same by way of ctypes, which takes longer than most plans. At the address is
-    a ``bitgen_t`` of NumPy's C API: the state, and the functions that draw from it.
+    Numba asks for the same by way of ctypes, which takes longer than most decisions. At the address
+    is a ``bitgen_t`` of NumPy's C API: the state, and the functions that draw from it.
     """
     pointer = cgutils.voidptr_t
     capsule = c.pyapi.object_getattr_string(bits, "capsule")
@@ -187,11 +195,12 @@ def _unbox_bits(bits: Numba, c: Numba) -> Numba:
     words = [c.builder.load(cgutils.gep(c.builder, fields, index)) for index in range(4)]
     native = cgutils.create_struct_proxy(_BITS)(c.context, c.builder)
     native.parent, native.bit_generator = bits, c.builder.ptrtoint(address, word)
-    native.state_address = native.state = words[0]
+    native.state_address = native.state = words[0]  # Numba has it twice
     native.fnptr_next_uint64, native.fnptr_next_uint32, native.fnptr_next_double = words[1:]
     return native._getvalue()
 
 
+# This holds for all of the process. Other code counts references, and finds Numba's own way.
 pythonapi._unboxers.functions[types.NumPyRandomGeneratorType] = _unbox_generator
 
 
@@ -199,7 +208,7 @@ def compiled(function: Function) -> Function:
     """Compile a function, keep the machine code on disk, and let it run beside other threads."""
     dispatcher: Numba = njit(nogil=True, pipeline_class=_LoopCompiler, **COMPILED)(function)
     dispatcher._cache = code_cache(function)
-    dispatcher.is_announced = True
+    dispatcher.is_announced = True  # `compilations` says so if compiling takes long
     return cast(Function, dispatcher)
 
 
@@ -239,7 +248,7 @@ def prepare(policy: Policy, problem: Problem) -> Prepared:
         )
     prepared, kind = policy.prepare(problem), type(policy)
     tuple_type: Prepared = type(prepared)
-    if kind.__module__.startswith(PACKAGE):
+    if kind.__module__.startswith(PACKAGE):  # each of these has a named tuple of its own
         _policies[tuple_type] = kind
         return prepared
     if not (isinstance(prepared, tuple) and hasattr(tuple_type, "_fields")):
@@ -254,7 +263,8 @@ def _unique_type(kind: type[Policy], tuple_type: Prepared) -> Callable[..., Prep
     """Return a type for what a policy from elsewhere prepares, under a name that no other has.
 
     The compiler takes named tuples of one name and with the same fields for the same type, whoever
-    made them; and a policy that builds on another's rule may prepare just what that one does.
+    made them; and a policy that builds on another's rule may prepare just what that one does. The
+    machine code is not kept on disk, so that the name need not be the same in another process.
     """
     name = f"{kind.__name__}{tuple_type.__name__}{next(_numbers)}"
     unique = type(name, (tuple_type,), {"__module__": kind.__module__})
@@ -265,7 +275,7 @@ def _unique_type(kind: type[Policy], tuple_type: Prepared) -> Callable[..., Prep
 def compile_for(policy: Policy, function: Numba, arguments: tuple[object, ...]) -> MachineCode:
     """Return the machine code of a compiled function for arguments of these types.
 
-    A call of it does not look at the arguments' types, which takes longer than most plans.
+    A call of it does not look at the arguments' types, which takes longer than most decisions.
     """
     signature = tuple(map(typeof, arguments))
     try:
@@ -281,16 +291,19 @@ def load_code(function: Numba, arguments: tuple[object, ...]) -> MachineCode | N
     signature = tuple(map(typeof, arguments))
     with global_compiler_lock:
         code = function.overloads.get(signature)
+        # Where nothing can be kept, asking would warn that someone has to wait: here nobody does.
         if code is None and not isinstance(function._cache, NullCache):
             code = function._cache.load_overload(signature, function.targetctx)
             if code is not None:
-                function.add_overload(code)  # the next policy need not read it again
+                function.add_overload(code)  # the next call need not read it again
     return None if code is None else code.entry_point
 
 
 def uncompilable(policy: Policy, error: NumbaError) -> InputError:
     """Say in one line that a rule cannot be compiled, why and where: Numba says it in sixty."""
     message = str(error)
+    # It has lines such as 'NumbaTypeError: Failed in nopython mode', 'TypingError: No match …',
+    # '>>> sort(array(float64, 1d, C))' and 'File "mine.py", line 7'.
     reasons = re.findall(r"Error: (?!Failed in)(.+)", message)
     reasons += re.findall(r">>> (?!plan|holds_for|observe)(.+)", message)
     places = [
@@ -300,6 +313,5 @@ def uncompilable(policy: Policy, error: NumbaError) -> InputError:
     ]
     why, where = [*reasons, "Numba does not know how"][0], [*places, ""][0]
     return InputError(
-        f"its rule cannot be compiled: {why[:200]}{where}; a rule in ordinary "
-        "Python is a PlainPolicy"
+        f"its rule cannot be compiled: {why[:200]}{where}; a PlainPolicy need not be"
     ).at(policy.name)

@@ -1,8 +1,9 @@
 """What is sure about a stretch of plays: how far rewards can stray, and for how long a plan holds.
 
-A leap plays many rounds of one cycle at once. It is right if no rewards that may come within it
-could have changed a decision; the *envelope* says which rewards may come. Every stability check
-looks at the corners of the envelope.
+A plan is a cycle of arms, and a round plays it once. A leap plays many rounds at once. It is right
+if no rewards that may come within it could have changed a decision; the *envelope* says which
+rewards may come, but for a negligible probability (`Envelope`). Every stability check, which is a
+policy's `holds_for`, looks at the corners of the envelope.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from fpbandits.engine.contract import ROUNDS, Ahead, Envelope, Prepared, State, 
 from fpbandits.engine.policy import Policy
 
 _holds_for = Policy.holds_for
+"""In compiled code this is the check of the policy that made ``prepared``
+(`fpbandits.engine.compiling`)."""
 
 
 @jitted
@@ -28,11 +31,12 @@ def certain_rounds(
 def _certain_rounds(
     prepared: Prepared, state: State, workspace: Workspace, envelope: Envelope | None, most: int
 ) -> int:
-    """Return how many of at most ``most`` rounds are certain.
+    """Return how many of at most ``most`` rounds are certain. The first always is: it is the plan.
 
-    Where there is no envelope, the check is not even compiled. What is certain for m rounds is
-    certain for fewer: so double or halve from a guess, the rounds of the last plan, and bisect the
-    remaining interval once. More checks would cost more than longer leaps save.
+    ``envelope`` is an argument of its own, so that without one the check is not even compiled. What
+    is certain for m rounds is certain for fewer: so double or halve from a guess, the rounds of the
+    last plan, and bisect the remaining interval once. More checks would cost more than longer leaps
+    save.
     """
     if envelope is None:
         return 1
@@ -64,35 +68,37 @@ def corners(
 ) -> tuple[float, float, float, float, float, float]:
     """Return the corners of what up to ``more`` rewards of an arm can add up to.
 
-    Besides the start (0, 0) these are, as (plays, sum): (down, 0), where the lower limits 0 and
-    jp − w cross; (up, up), where the upper limits j and jp + w cross; and at the end
-    (more, least) and (more, most). Rewards without a range may stray at once: the first two are
-    (0, −w) and (0, w). Returned are these two, least and most.
+    After j of these plays, for an arm of true mean p, the sum is within jp ± w, with the same w for
+    all j, and within 0 and j if rewards are in [0, 1]. Besides the start (0, 0) the corners are, as
+    (plays, sum): (down, 0), where the lower limits 0 and jp − w cross; (up, up), where the upper
+    limits j and jp + w cross; and at the end (more, least) and (more, most). Rewards without a
+    range may stray at once: the first two are (0, −w) and (0, w). Returned are these two, least and
+    most.
     """
     mean = envelope.means[arm]
     if not envelope.bounded:
-        stray = math.sqrt(more * envelope.spread)
-        return 0.0, -stray, 0.0, stray, more * mean - stray, more * mean + stray
+        w = math.sqrt(more * envelope.spread)
+        return 0.0, -w, 0.0, w, more * mean - w, more * mean + w
     if (mean == 0 or mean == 1) and envelope.spread < math.inf:
-        deviation = 0.0  # such rewards do not vary
+        w = 0.0  # such rewards do not vary; in the worst case, an infinite spread, all may
     else:
-        deviation = math.sqrt(more * envelope.spread)
-    down = more if deviation >= more * mean else deviation / mean
-    up = more if deviation >= more * (1 - mean) else deviation / (1 - mean)
-    least = max(0.0, more * mean - deviation)
-    most = min(float(more), more * mean + deviation)
+        w = math.sqrt(more * envelope.spread)
+    down = more if w >= more * mean else w / mean
+    up = more if w >= more * (1 - mean) else w / (1 - mean)
+    least = max(0.0, more * mean - w)
+    most = min(float(more), more * mean + w)
     return down, 0.0, up, up, least, most
 
 
 @jitted
 def spare(number: float) -> float:
-    """Return an allowance for rounding, for comparing a number of this size with others."""
+    """Return an allowance for some four roundings of a number of this size."""
     return 1e-15 * max(1.0, abs(number))
 
 
 @jitted
 def mean_ahead(state: State, envelope: Envelope, arm: int, more: int) -> tuple[float, float]:
-    """Enclose an arm's observed mean while 0 … ``more`` further plays come.
+    """Enclose the observed mean of an arm that was played, while 0 … ``more`` further plays come.
 
     The highest mean rises as (S + j)/(n + j) until the two upper limits cross, and is monotone from
     there: so it is largest at the crossing or at the end. The lowest likewise.

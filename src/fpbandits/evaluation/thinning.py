@@ -14,13 +14,15 @@ them: Binomial(n, c) for n rows. In a uniform log every row is usable, and c = 1
 The log has the propensities of the arms that were played only. The other arms share 1 − p_t, so the
 least of their propensities is at most (1 − p_t)/(drawn − 1), where ``drawn`` is how many of the
 row's eligible arms the log ever played in the row's context. c is the least of these bounds and of
-all p_t.
+all p_t. An arm that was less likely than that in some row, which a log does not show, is accepted
+too seldom there.
 
 **Arms that were never drawn** may have had a propensity of 0: a policy that draws by its posterior
-never plays an arm that is best under no model. So the counts of arms are compared with what
-propensities allow. The sum of 1/p_t over the rows that played an arm is at most n on average, for
-it could be played in n rows at the most. And at most m arms of a row have a propensity above
-1/(m + 1), so that sum over all rows with such propensities is at most m·n on average.
+never plays an arm that is best under no model. So an arm that was played too seldom for its
+propensities is no contradiction, and one that was played too often is. The sum of 1/p_t over the
+rows that played an arm is at most n on average, for it could be played in n rows at the most. And
+at most m arms of a row have a propensity above 1/(m + 1), so that sum over all rows with such
+propensities is at most m·n on average.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ def _choices(log: Log) -> Floats:
 
 
 def _possible(log: Log) -> Counts:
-    """Return in how many rows each pair was eligible."""
+    """Return in how many rows each arm was eligible, context by context."""
     arms, contexts = len(log.arms), max(1, len(log.contexts))
     sets = eligible(log)
     rows = np.zeros((contexts, len(sets)), np.int64)
@@ -79,13 +81,14 @@ def check_propensities(log: Log, propensity: Floats) -> None:
         row = int(invalid.argmax())
         value = number_text(float(propensity[row]))
         wanted = "is not a probability, above 0 and at most 1"
-        raise InputError(f"the propensity {value} {wanted}", place=(("index", row),))
+        raise InputError(f"the propensity {value} {wanted}").at(("index", row))
     choice = _choices(log) > 1
     certain = (propensity == 1) & choice
     if certain[choice].all():
+        found = "every propensity is 1" if choice.any() else "no row has more than one eligible arm"
         raise InputError(
-            "every propensity is 1: the log always knew what to play, so it cannot tell what "
-            "another decision would have earned. Only a log of randomised decisions can"
+            f"{found}: the log always knew what to play, so it cannot tell what another decision "
+            "would have earned. Only a log of randomised decisions can"
         )
     if certain.any():
         raise InputError(
@@ -112,8 +115,8 @@ def least_propensity(log: Log, propensity: Floats) -> float:
 def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
     """Refuse a log whose arms were not played as often as its propensities say.
 
-    The variance of Σ 1/p_t over the rows that played an arm is at least Σ (1 − p_t)/p_t² over the
-    same rows, which estimates it.
+    Σ (1 − p_t)/p_t² over the rows that played an arm estimates the variance of Σ 1/p_t over the
+    same rows, without bias; over the rows that played any of several arms it estimates no less.
     """
     arms, pairs = len(log.arms), log.pairs
     inverse = 1 / propensity
@@ -121,8 +124,9 @@ def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
     played = np.bincount(log.pair, minlength=pairs)
     total = np.bincount(log.pair, inverse, pairs)
     squares = np.bincount(log.pair, inverse**2 - inverse, pairs)
-    # The few rows of an arm that was hardly played say little of the variance. It is at least that
-    # of a binomial number, by their mean of 1/p_t, or by the least propensity if there are none.
+    # The few rows of an arm that was hardly played say little of the variance. By Jensen's
+    # inequality it is at least n·(1/p̄ − 1), with the average p̄ of all p_t: the mean of 1/p_t over
+    # the rows that played the arm estimates 1/p̄, or the least propensity does if there are none.
     mean = np.where(played > 0, total / np.maximum(played, 1), inverse.max())
     deviation = np.sqrt(np.maximum(squares, rows * (mean - 1)))
     more = np.abs(total - rows) if uniform else total - rows
@@ -135,11 +139,13 @@ def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
             f"where {'about' if uniform else 'at most'} {expected} would be expected",
             uniform,
         )
+    if uniform:
+        return
     for m in range(1, arms):
         above = inverse < m + 1
         summed, limit = float(inverse[above].sum()), m * len(inverse)
         spread = float(np.sqrt((inverse[above] ** 2 - inverse[above]).sum()))
-        if not uniform and _clearly_off(summed - limit, spread, limit):
+        if _clearly_off(summed - limit, spread, limit):
             raise _unbalanced(
                 f"{above.sum():,} of {len(above):,} rows have a propensity above "
                 f"{1 / (m + 1):.2g}, where at most {round(above.sum() * limit / summed):,} would "

@@ -37,17 +37,18 @@ class Fit:
         How many units and rewards the log has.
     held_out, bic
         By the number of types: the log-likelihood per reward by cross-validation over units, the
-        higher the better; the Bayesian information criterion of all units, the lower the better.
-        One entry each if the number of types was given.
+        higher the better, which chooses the number; and the Bayesian information criterion of all
+        units, the lower the better, for comparison. One entry each if the number was given.
     pseudo_count
-        How many rewards of its arm's pooled distribution are added to those of
-        each type, which shrinks means that rest on few rewards.
+        How many rewards are added to those that a type had from an arm, in a context, distributed
+        as those of all units there: means that rest on few rewards shrink towards the mean of all.
     sureness
         The posterior probability of a unit's likeliest type, averaged over units.
     warnings
         What the log cannot tell, in words.
     told_apart
-        Which types playing well will tell apart for free, and which not.
+        For each type, if it is the true one: its best arms, which other types playing them tells
+        apart from it, and which only other arms do.
     """
 
     problem: Problem
@@ -77,7 +78,7 @@ class Fit:
 
     @cached_property
     def error_table(self) -> Floats:
-        """The standard errors of the means: a row per type, a column per pair."""
+        """The standard errors of the means: a row per type; of each context, a column per arm."""
         return np.stack([self.errors[name].reshape(-1) for name in self.problem.models])
 
     def as_dict(self) -> dict[str, Any]:
@@ -130,7 +131,7 @@ class Fit:
         return figure
 
     def report(self, folder: str | os.PathLike[str]) -> Path:
-        """Write a page with figures, and all that it is made of, into a folder."""
+        """Write a page with figures, fit.json and models.toml into a folder; return the page."""
         from fpbandits.fitting.report import write_report
 
         return write_report(self, Path(folder))

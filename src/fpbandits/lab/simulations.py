@@ -1,7 +1,8 @@
-"""Simulations with partial results, of more and more runs, about one per second.
+"""Simulations of the lab's page, with partial results of more and more runs while it plays.
 
-A run depends on its spec and its number alone, and runs stored in a folder are not played again. So
-a partial result equals that of `simulate` with as many runs, and the last one has all runs.
+A run depends on the problem, the policy, the settings of the spec and the run's number, and not on
+how many runs there are; and runs stored in a folder are not played again. So a partial result
+equals that of `simulate` with as many runs, and the last one has all runs.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _FIRST_RUNS = 2
 """Runs of the first partial result, just enough for an interval."""
 
 _PARTIAL_EVERY = 1.0
-"""Seconds between partial results, about."""
+"""Seconds between partial results, at least."""
 
 _LOADING = 0.7
 """Seconds that loading machine code takes, if it is on disk."""
@@ -59,7 +60,7 @@ class Work:
     Attributes
     ----------
     simulation, band, bounds
-        What to simulate, and how to draw it.
+        What to simulate, and how to draw it, as in `Result.plot`.
     stop
         Set it to stop the simulation.
     share
@@ -91,7 +92,7 @@ class Work:
                     policy: str, share: float, share_of_all: float, upto: int = wanted
                 ) -> None:
                     self.stop.check()
-                    self.share = share_of_all * upto / runs
+                    self.share = share_of_all * upto / runs  # stored runs count as played
 
                 begun = time.perf_counter()
                 result = _simulate(self.simulation, wanted, note, Path(folder, "runs"))
@@ -99,6 +100,7 @@ class Work:
                 played = wanted
                 self.show(result)
                 self.stop.check()
+                # Each partial result reads and draws all runs again, so half as many are added.
                 wanted = min(runs, played + max(played // 2, int(pace * _PARTIAL_EVERY), 1))
 
     def show(self, result: Result) -> None:
@@ -116,11 +118,11 @@ class Work:
         """Wait until all policies are compiled; meanwhile show a result of those that are."""
         ready: list[str] = []
         patience = _LOADING
-        for policy in fastest_first(self.simulation.policies):
+        for policy in fastest_first(self.simulation.policies):  # to compile
             compiler = start_compiling(policy, self.simulation.problem)
             compiler.join(patience)
             if compiler.is_alive():
-                patience = 0.0  # nothing is on disk yet
+                patience = 0.0  # it is not on disk, and so the others will hardly be
                 self.being_compiled = policy
                 if ready:
                     names = tuple(name for name in self.simulation.policies if name in ready)
@@ -136,7 +138,7 @@ class Work:
 def _simulate(
     simulation: Simulation, runs: int, progress: Progress, out: Path | None = None
 ) -> Result:
-    """Play the first runs of a simulation, except those that the folder ``out`` has."""
+    """Play the first runs of a simulation; those in ``out`` are read, and others kept there."""
     spec = replace(simulation.spec, runs=min(runs, simulation.spec.runs))
     policies = named_policies(simulation.policies, spec.horizon)
     return simulate_spec(simulation.problem, policies, spec, out=out, progress=progress)
@@ -166,7 +168,7 @@ def python_lines(simulation: Simulation, *, band: str, bounds: bool) -> str:
         source, remark = problem.name, ""
     power = len(str(spec.horizon)) - 1
     horizon = f"10**{power}" if spec.horizon == 10**power else str(spec.horizon)
-    defaults = RunSpec().settings
+    defaults = RunSpec().settings  # all other fields but the recorded times, which no page sets
     arguments = [
         f"{list(simulation.policies)!r}",
         f"truth={spec.truth!r}",

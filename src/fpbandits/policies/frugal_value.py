@@ -1,5 +1,7 @@
 r"""What arms lose and what they tell: the parts of the rule in `fpbandits.policies.frugal`.
 
+That module defines the symbols: posterior p, likeliest model θ̂, leader, g, stake, D̄, w, J, c and V.
+
 The cost of a reward to a model is −ln of its likelihood; with statistics s it is
 base + Σ_k s_k·cost_k. D_i(φ‖θ) is the expected cost to θ, less that to φ, of a reward drawn from φ.
 So with nothing pending Σ_φ p(φ)·D_i(φ‖θ) follows from means over the posterior: of each statistic,
@@ -25,19 +27,20 @@ _LIKELY = 0.2
 """While rewards are pending, a model is only compared with rivals whose posterior is at least this
 much of the likeliest one's. Comparing it with all models would change regret by less than 1 %."""
 
-_MOST_LIKELY = 32
+_MOST_RIVALS = 32
 """The most rivals that a model is compared with then."""
 
-_RULED_OUT = 20.0
-"""The least cost, in nats, of a reward that a model rules out: an infinite one would hide how
-seldom such a reward comes. It is at least 2 more than any other cost, so that no D is negative."""
+_IMPOSSIBLE = 20.0
+"""What a reward that is impossible under a model costs it, in nats, or 2 more than any possible one
+if that is more: an infinite cost would hide how seldom such a reward comes."""
 
 
 class FrugalData(NamedTuple):
-    """Θ by level, the options, the shares of contexts, and the costs of rewards.
+    """Θ by level, the options of `Frugal`, the shares of contexts, and the costs of rewards.
 
-    ``base``, [pair, level], and ``cost``, [pair, level, k], are in nats; ``expected`` is E[s_k],
-    [pair, level, k].
+    The levels of a pair are its different distributions, and ``theta.codes``, [pair, model], says
+    which one a model has. ``base``, [pair, level], and ``cost``, [pair, level, k], are in nats;
+    ``expected`` is E[s_k], [pair, level, k].
     """
 
     theta: Theta
@@ -68,16 +71,19 @@ class FrugalWork(NamedTuple):
 
     Attributes
     ----------
+    cycle, fit
+        The arm to play, and how well models fit the rewards.
     decided
         θ̂ and t of the last decision, for the stability check.
     now, least, most
         The belief, and its limits during the plays ahead.
     stake, ruled_out
-        By model, p(θ)·g(θ), and whether its own misfit is too large.
+        By model, p(θ)·g(θ), and whether ``false_alarm`` rules it out, since it fits too badly.
     told
         By pair, Σ_φ w(φ)·D(φ‖θ) of one model θ at a time.
     mean
-        By pair, posterior means: of each statistic, and of a reward's cost to its own model.
+        By pair, posterior means: of each statistic, and of a reward's cost to the model that it is
+        drawn from, less its cost to θ̂.
     rivals
         The likely models that others are compared with while rewards are pending.
     leaders, chosen, tried
@@ -106,7 +112,7 @@ def new_work(prepared: FrugalData, pairs: int) -> FrugalWork:
     decided = np.zeros(2, np.int64)
     now, least, most = (Belief(np.zeros(models), *np.zeros((2, pairs))) for _ in range(3))
     stake, ruled_out, told = np.zeros(models), np.zeros(models, bool), np.zeros(pairs)
-    mean, rivals = np.zeros((pairs, prepared.cost.shape[2] + 1)), np.zeros(_MOST_LIKELY, np.int64)
+    mean, rivals = np.zeros((pairs, prepared.cost.shape[2] + 1)), np.zeros(_MOST_RIVALS, np.int64)
     arms, fit = np.zeros((3, prepared.shares.size), np.int64), new_fit(prepared.theta)
     return FrugalWork(
         cycle, fit, decided, now, least, most, stake, ruled_out, told, mean, rivals, *arms
@@ -115,9 +121,9 @@ def new_work(prepared: FrugalData, pairs: int) -> FrugalWork:
 
 def reward_costs(theta: Theta, problem: Problem) -> tuple[Floats, Floats, Floats]:
     """Return ``base``, ``cost`` and ``expected`` of `FrugalData`, for the policy's likelihood."""
-    if not theta.by_law:
-        win, loss = _finite(theta.win), _finite(theta.loss)
-        return loss, (win - loss)[:, :, np.newaxis], theta.levels[:, :, np.newaxis]
+    if not theta.by_law:  # by means: a reward r costs r times that of 1, and 1 − r times that of 0
+        of_1, of_0 = _finite(theta.win), _finite(theta.loss)
+        return of_0, (of_1 - of_0)[:, :, np.newaxis], theta.levels[:, :, np.newaxis]
     expected, pairs = np.zeros(theta.cost.shape), np.arange(len(theta.codes))
     for model in range(len(problem.models)):
         expected[pairs, theta.codes[:, model]] = problem.rewards.expected(model)
@@ -127,7 +133,7 @@ def reward_costs(theta: Theta, problem: Problem) -> tuple[Floats, Floats, Floats
 def _finite(costs: Floats) -> Floats:
     """Replace infinite costs by a finite stand-in, [pair, level, …]."""
     possible = np.where(costs >= IMPOSSIBLE, 0.0, costs)
-    stand_in = np.maximum(possible.max(axis=1, keepdims=True) + 2, _RULED_OUT)
+    stand_in = np.maximum(possible.max(axis=1, keepdims=True) + 2, _IMPOSSIBLE)
     return np.where(costs >= IMPOSSIBLE, stand_in, costs)
 
 
@@ -152,9 +158,13 @@ def negligible(h: float) -> float:
 
 @jitted
 def fill_posterior(prepared: FrugalData, work: FrugalWork, h: float) -> int:
-    """Fill ``work.now.posterior``; return θ̂, the first of the likeliest models."""
+    """Fill ``work.now.posterior``; return θ̂, the first of the likeliest models that fit.
+
+    ``deficit`` and ``prior`` are −ln of likelihood and prior, less a constant. Some model fits:
+    else the policy has given up.
+    """
     prior, deficit, posterior = prepared.theta.prior, work.fit.deficit, work.now.posterior
-    weight = 0.0 if prepared.change_rate > 0 else 1.0  # `follow` has counted the prior already
+    weight = 0.0 if prepared.change_rate > 0 else 1.0  # else `changing.follow` has counted it
     least = math.inf
     for model in range(deficit.size):
         if not work.ruled_out[model]:
@@ -162,7 +172,8 @@ def fill_posterior(prepared: FrugalData, work: FrugalWork, h: float) -> int:
     total, hat = 0.0, -1
     for model in range(deficit.size):
         above = deficit[model] + weight * prior[model] - least
-        # A misfit that is likelier than all models that fit would lead; others may still be tested.
+        # Of the models that do not fit, only those that are likelier than θ̂ are left out: others do
+        # no harm, and may be right after all.
         counts = above <= negligible(h) and (above > 0 or not work.ruled_out[model])
         posterior[model] = math.exp(-above) if counts else 0.0
         total += posterior[model]
@@ -195,7 +206,10 @@ def expected_loss(theta: Theta, belief: Belief) -> None:
 
 @jitted
 def lead(prepared: FrugalData, work: FrugalWork, hat: int) -> None:
-    """Fill ``work.leaders``: of the best arms under θ̂ in a context, the first of least loss."""
+    """Fill ``work.leaders``: of the best arms under θ̂ in a context, the first of least loss.
+
+    Only eligible arms are marked as best, and in every context there is one.
+    """
     arms, is_best, loss = prepared.theta.arms, prepared.theta.is_best, work.now.loss
     for context in range(prepared.shares.size):
         leader = -1
@@ -209,7 +223,11 @@ def lead(prepared: FrugalData, work: FrugalWork, hat: int) -> None:
 def information_value(
     prepared: FrugalData, work: FrugalWork, belief: Belief, hat: int, pending: Counts | None
 ) -> None:
-    """Fill in V of every pair. V grows with every entry of the posterior."""
+    """Fill in V of every pair, the sum of stake·w·D̄/(1 + D̄) over models.
+
+    The belief may be a limit of the posterior that does not sum to 1. With nothing pending V grows
+    with every entry of it.
+    """
     theta, (posterior, _, value), stake, told = prepared.theta, belief, work.stake, work.told
     for model in range(stake.size):
         stake[model] = 0.0
@@ -236,7 +254,7 @@ def information_value(
 
 @jitted
 def _fill_means(prepared: FrugalData, posterior: Floats, hat: int, mean: Floats) -> float:
-    """Fill in the posterior means, with costs less those to θ̂; return the sum of the posterior."""
+    """Fill in ``mean``; return the sum of the posterior, which for a limit of it is not 1."""
     base, cost, codes, last = prepared.base, prepared.cost, prepared.theta.codes, mean.shape[1] - 1
     mean.fill(0.0)
     total = 0.0
@@ -258,7 +276,10 @@ def _fill_means(prepared: FrugalData, posterior: Floats, hat: int, mean: Floats)
 def _fill_told(
     prepared: FrugalData, total: float, hat: int, mean: Floats, model: int, told: Floats
 ) -> None:
-    """Fill ``told`` with Σ_φ p(φ)·D(φ‖θ), exactly 0 for arms on which all models agree."""
+    """Fill ``told`` with Σ_φ p(φ)·D(φ‖θ).
+
+    Costs are less those to θ̂, so that it is exactly 0 for arms on which all models agree.
+    """
     base, cost, codes, last = prepared.base, prepared.cost, prepared.theta.codes, mean.shape[1] - 1
     for pair in range(told.size):
         level, of_hat = codes[pair, model], codes[pair, hat]

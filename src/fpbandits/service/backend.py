@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from fpbandits.errors import ConflictError, Error, InputError, StorageError, UnavailableError, quote
 from fpbandits.service.adopt import adopt
-from fpbandits.service.batcher import Batcher, log_failure
+from fpbandits.service.batcher import Batcher, logged_failure
 from fpbandits.service.batches import Outcome
 from fpbandits.service.beliefs import beliefs, seen
 from fpbandits.service.experiment import (
@@ -368,7 +368,7 @@ def _store_failures() -> Iterator[None]:
     except (StaleError, _StoppingError):  # these are not failures of the store
         raise
     except (UnavailableError, StorageError) as error:
-        raise log_failure(error) from None
+        raise logged_failure(error) from None
 
 
 def _check_taken(experiment: Experiment, requests: Sequence[Request]) -> None:

@@ -193,7 +193,7 @@ class Batcher:
                 for submission in submissions.values():
                     self._serve([pair for pair in batch if pair[0] is submission])
                 return
-            failure = log_failure(error)
+            failure = logged_failure(error)
             for submission in submissions.values():
                 submission.failure = failure
             return
@@ -223,7 +223,7 @@ class Batcher:
         try:
             self._store.check_writing()
         except Exception as error:
-            submission.failure = log_failure(error)
+            submission.failure = logged_failure(error)
         with suppress(RuntimeError):  # the loop may be gone by now
             self._loop.call_soon_threadsafe(_resolve, [submission])
 
@@ -240,7 +240,7 @@ class Batcher:
             self._loop.call_soon_threadsafe(_resolve, finished)
 
 
-def log_failure(error: Exception, request: str | None = None) -> Error:
+def logged_failure(error: Exception, request: str | None = None) -> Error:
     """Log a failure of the store or of the service; return the error that the caller gets."""
     if isinstance(error, Error):
         _logger.warning("store unavailable", extra={"detail": str(error)})

@@ -206,7 +206,7 @@ class Client:
         return report
 
     def erase(self, unit: str, *, experiment: str | None = None) -> None:
-        """Erase a unit: its events are deleted, and the numbers of its decisions go on."""
+        """Erase a unit: its events are deleted, and its decisions' numbers are not used again."""
         self._call("DELETE", self._path(experiment, "units", unit))
 
     def delete(self, *, experiment: str | None = None) -> None:

@@ -1,15 +1,16 @@
 """The service over HTTP: every endpoint, and one form of answer for all errors.
 
 What can be sent and what is answered is declared in `messages`, the statuses of errors in
-`statuses`. An error is ``{"error": one line}``. A list of requests is answered with a list, item by
-item; an item that is wrong has ``error`` and ``status`` of its own, and the others are served.
+`statuses`. An error is ``{"error": one line, "place": where in the request}``. A list of requests
+is answered with a list, item by item; an item that is wrong has ``error`` and ``status`` of its
+own, and the others are served.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Set
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -26,7 +27,7 @@ from fpbandits import __version__
 from fpbandits.errors import Error, InputError, TooLargeError, UnavailableError, quote
 from fpbandits.service import messages
 from fpbandits.service.backend import PAGE, Backend
-from fpbandits.service.batcher import log_failure
+from fpbandits.service.batcher import logged_failure
 from fpbandits.service.batches import Outcome
 from fpbandits.service.control import Control
 from fpbandits.service.experiment import Experiment
@@ -64,7 +65,7 @@ def make_app(
     settings: Settings | None = None,
     **changes: Any,
 ) -> App:
-    """Return the service as an ASGI application; without ``tokens``, for this machine alone.
+    """Return the service as an ASGI application; without ``tokens`` everyone may do everything.
 
     ``changes`` are settings by name that replace those of ``settings``, or the defaults.
     """
@@ -81,8 +82,16 @@ class App(Router):
 
     def __init__(self, backend: Backend, tokens: Roles | None, access_log: bool) -> None:
         self.backend = backend
+        routes = [_Route(endpoint, backend, tokens, access_log) for endpoint in _endpoints]
+        for route in routes:
+            route.allowed = {
+                method
+                for other in routes
+                if other.path == route.path
+                for method in other.methods or ()
+            }
         super().__init__(
-            [_Route(endpoint, backend, tokens, access_log) for endpoint in _endpoints],
+            routes,
             redirect_slashes=False,
             lifespan=backend.running,
         )
@@ -93,16 +102,29 @@ class App(Router):
 
 
 def _no_route(backend: Backend, scope: Scope, status: HTTPStatus, **headers: str) -> Response:
+    """Return the answer to a request that no endpoint takes.
+
+    All of these have the same labels in the metrics, so that callers cannot make new ones.
+    """
     backend.metrics.answered("none", "other", status, 0.0)
+    headers["x-request-id"] = request_id(_headers(scope).get("x-request-id"))
     reason = f"{scope['method']} {quote(scope['path'])}: {status.phrase}"
     return _json({"error": reason, "place": []}, status, headers)
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """Return a request's headers: quicker than its own mapping, which looks through a list."""
+    return {name.decode("latin-1"): text.decode("latin-1") for name, text in scope["headers"]}
 
 
 class _Route(Route):
     """Calls an endpoint's handler: checks who may, turns errors into answers, measures the time.
 
-    Every answer has the header X-Request-Id: the caller's own, or a new one.
+    Every answer has the header X-Request-Id: the caller's own, or a new one. ``allowed`` are the
+    methods of all endpoints with the same path.
     """
+
+    allowed: Set[str]
 
     def __init__(
         self, endpoint: Endpoint, backend: Backend, tokens: Roles | None, access_log: bool
@@ -114,15 +136,11 @@ class _Route(Route):
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request to this route's path."""
         began, endpoint, parameters = perf_counter(), self._endpoint, scope["path_params"]
-        methods = self.methods or ()
-        if scope["method"] not in methods:
-            status, allowed = HTTPStatus.METHOD_NOT_ALLOWED, ", ".join(sorted(methods))
+        if scope["method"] not in (self.methods or ()):
+            status, allowed = HTTPStatus.METHOD_NOT_ALLOWED, ", ".join(sorted(self.allowed))
             await _no_route(self._backend, scope, status, allow=allowed)(scope, receive, send)
             return
-        # Quicker than a request's own mapping, which looks through the list each time.
-        headers = {
-            name.decode("latin-1"): text.decode("latin-1") for name, text in scope["headers"]
-        }
+        headers = _headers(scope)
         identity = request_id(headers.get("x-request-id"))
         try:
             if endpoint.role is not None:
@@ -132,7 +150,7 @@ class _Route(Route):
         except Error as error:
             response = _failure(error)
         except Exception as error:
-            response = _failure(log_failure(error, identity))
+            response = _failure(logged_failure(error, identity))
         response.raw_headers.append((b"x-request-id", identity.encode()))
         try:
             # If the store fails while an answer is streamed, the client sees it break off.
@@ -163,7 +181,10 @@ def _json(content: object, status: int = 200, headers: Mapping[str, str] | None 
 def _endpoint(
     method: str, path: str, *statuses: int, **options: Any
 ) -> Callable[[_Handler], _Handler]:
-    """Make a handler an endpoint; the arguments are those of `Endpoint`."""
+    """Make a handler an endpoint; the arguments are those of `Endpoint`.
+
+    Without a ``role`` it is for whoever may ask for decisions.
+    """
 
     def add(handler: _Handler) -> _Handler:
         description = handler.__doc__ or ""
@@ -235,7 +256,7 @@ def _checked(body: Body[Any], experiment: Experiment, item: object) -> Any:
 for _action, _body, _answer in (
     ("decisions", messages.ASK, messages.DECIDED),
     ("rewards", messages.TELL, messages.RESOLVED),
-    ("forget", messages.FORGET, messages.RESOLVED),
+    ("forget", messages.FORGET, messages.RESOLVED),  # decisions that will never get a reward
 ):
     _path, _handler = f"{_EXPERIMENT}/{_action}", partial(_serve, _body)
     _endpoints.append(
@@ -281,7 +302,7 @@ async def _reopen(backend: Backend, request: Request, name: str) -> Response:
 
 @_endpoint("POST", f"{_EXPERIMENT}/adopt", 404, 409, 503, role="admin", answer=EXPERIMENT)
 async def _adopt(backend: Backend, request: Request, name: str) -> Response:
-    """Decide by this version's revision of the policy's rule from now on."""
+    """Decide again, after an upgrade that changed the policy's rule: by this server's revision."""
     return _json((await backend.adopt(name)).shown())
 
 
@@ -293,7 +314,7 @@ async def _delete(backend: Backend, request: Request, name: str) -> Response:
 
 @_endpoint("DELETE", _UNIT, 404, 409, 503, role="admin", answer=messages.ERASED)
 async def _erase(backend: Backend, request: Request, name: str, unit: str) -> Response:
-    """Erase a unit: its events are deleted, and the numbers of its decisions go on."""
+    """Erase a unit: its events are deleted, and its decisions' numbers are not used again."""
     return _json(await backend.erase(name, unit))
 
 
@@ -335,10 +356,10 @@ def _line(experiment: str, control: Control | None, logged: Logged) -> str:
     """Return an event of the log as a line of JSON."""
     seq, unit, event = logged
     line = {"seq": seq, "experiment": experiment, "unit": unit, **event._asdict()}
-    line["among"] = event.eligible
-    if control is not None:
+    line["among"] = event.eligible  # as names; the event has them as text
+    if control is not None:  # events of the experiment itself have no unit
         line["control"] = unit is not None and control.has(unit)
-    return json.dumps(line) + "\n"
+    return _encode(line) + "\n"
 
 
 @_endpoint("GET", "/health", role=None, answer=messages.HEALTH)

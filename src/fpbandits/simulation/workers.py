@@ -1,10 +1,15 @@
 """Sends runs to an executor in batches, and takes in what comes back.
 
-A *batch* is some ranges of runs for one worker. How long a run takes is not known beforehand, and
-may differ a millionfold between cells. So a batch gets a share of all runs that are left, and its
-worker stops after about `SECONDS` and returns the runs that it finished; the rest goes back into
-the queue. That keeps every worker busy to the end, whatever the cells are, and a lost worker costs
-a second or two. Twice as many batches are sent as there are workers, so that no worker is idle.
+A *cell* is a policy on a problem, under one truth. A *batch* is some ranges of runs for one worker.
+How long a run takes is not known beforehand, and may differ a millionfold between cells. So a batch
+gets a share of all runs that are left, and its worker stops after about `SECONDS` and returns the
+runs that it finished; the rest goes back into the queue. That keeps every worker busy to the end,
+whatever the cells are. Twice as many batches are sent as there are workers, so that no worker is
+idle. If the workers are lost, so is what they did in the last second or two: `play_ranges` raises
+`LostWorkersError`.
+
+Workers in other processes remember problems. A large one is sent only after some worker has
+replied, with no runs, that it lacks it; the same runs are then sent again first.
 """
 
 from __future__ import annotations
@@ -65,7 +70,7 @@ class RunRange(NamedTuple):
 
 
 class Played(NamedTuple):
-    """Finished runs: their pulls[run, time, arm] and plans[run]."""
+    """Finished runs: their pulls[run, time, arm], and plans[run], how often the policy planned."""
 
     runs: RunRange
     pulls: Counts
@@ -152,7 +157,8 @@ def play_ranges(
             if time.perf_counter() - counted > _COUNT_EVERY:
                 window, counted = 2 * (workers or _count_workers(executor)), time.perf_counter()
             while queue and len(sent) < window:
-                # Enough runs to be worth sending, but no more than a worker's share.
+                # Half of what each batch would get if the rest were sent at once, so that batches
+                # shrink to the end; more, up to all of that, if it is not worth sending.
                 runs = max(
                     left / (2 * window), _LEAST_SECONDS / seconds_per_run if seconds_per_run else 1
                 )
@@ -174,7 +180,7 @@ def play_ranges(
                 rest = _rest(batch.ranges, reply.played)
                 queue.extendleft(reversed(rest))
                 left += sum(unplayed.size for unplayed in rest)
-                if not reply.played:  # a large problem was absent there: send it with the next one
+                if not reply.played:  # a large problem is absent there
                     with_large_problems = True
                     continue
                 seconds_per_run = reply.seconds / sum(played.runs.size for played in reply.played)
@@ -185,7 +191,7 @@ def play_ranges(
             tick(_under_way(sent.values()) if shares_memory else {})
     except BaseException:
         for future, batch in sent.items():
-            batch.progress[STOP] = 1
+            batch.progress[STOP] = 1  # threads see it; other processes end after `SECONDS`
             future.cancel()
         raise
 
@@ -201,6 +207,7 @@ def _cut(queue: deque[RunRange], cells: Sequence[Cell], runs: int, room: int) ->
     ranges: list[RunRange] = []
     while queue and runs > 0 and room > 0:
         cell, start, stop = queue.popleft()
+        # What a run's pulls take; with contexts a column is a pair of a context and an arm.
         size = 8 * len(cells[cell].spec.times) * cells[cell].columns
         taken = min(runs, stop - start, math.ceil(room / size))
         ranges.append(RunRange(cell, start, start + taken))
@@ -243,7 +250,7 @@ def _send(
     of_batch = {runs.cell: cells[runs.cell] for runs in batch.ranges}
     if shares_memory:
         return executor.submit(_play, of_batch, batch.ranges, batch.progress)
-    from fpbandits.simulation.packing import pack_batch
+    from fpbandits.simulation.packing import pack_batch  # needs an extra, which threads do not
 
     packed = pack_batch(of_batch, batch.ranges, with_large_problems)
     try:
@@ -253,13 +260,13 @@ def _send(
 
 
 def _play(cells: Mapping[int, Cell], ranges: Iterable[RunRange], progress: Counts) -> _Reply:
-    """Play runs in order until `SECONDS` have passed; at least one run."""
+    """Play runs in order until `SECONDS` have passed: at least one, unless stopped."""
     begun = time.perf_counter()
     deadline = begun + SECONDS
     played = []
     for cell, start, stop in ranges:
         pulls, plans = cells[cell].play(range(start, stop), progress, deadline)
-        if len(plans):
+        if len(plans):  # it was not stopped
             played.append(Played(RunRange(cell, start, start + len(plans)), pulls, plans))
         if progress[STOP] or time.perf_counter() > deadline:
             break

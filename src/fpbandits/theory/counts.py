@@ -2,10 +2,11 @@
 
 A state s is how often each arm paid each reward in the plays so far: counts of P *kinds* of reward
 (an arm, or a pair of a context and an arm, with one of its rewards). Let w_θ(s) be the prior of θ
-times the probability it gives to the rewards of s, in one order. Then F_n(s), the least regret of n
-more plays times the probability of s, solves
+times the probability that θ gives to these rewards, in one order, if just these arms are played in
+just these contexts. Let Δ_i(θ) be what a play of arm i loses under θ. Then F_n(s), which is Σ_θ
+w_θ(s) times the least expected regret of n more plays, solves
 
-    F_0 = 0,      F_n(s) = min_i Σ_θ w_θ(s)·Δ_i(θ) + Σ_r F_{n−1}(s + one reward r of arm i),
+    F_0 = 0,      F_n(s) = min_i [Σ_θ w_θ(s)·Δ_i(θ) + Σ_r F_{n−1}(s + one reward r of arm i)],
 
 in each context; the minima are averaged over contexts by their probabilities.
 
@@ -46,6 +47,9 @@ _LOG_OF_ZERO = -1e5
 class CountProgram:
     """The dynamic program of a problem and a horizon.
 
+    A pair is a context and an arm, or an arm where there are no contexts; pairs are numbered
+    context by context.
+
     Attributes
     ----------
     kinds
@@ -53,7 +57,8 @@ class CountProgram:
     chances
         [model, kind]: the probability of the reward when its pair is played.
     gaps
-        [model, pair], in the user's units.
+        [model, pair]: what a play loses against the best arm in its context, in the units of the
+        problem's rewards.
     prior, shares
         The probabilities of models and of contexts.
     """
@@ -82,19 +87,20 @@ class CountProgram:
 
     @staticmethod
     def longest(problem: Problem, most_states: int = MOST_STATES) -> int:
-        """Return the longest horizon of a program with at most so many states, or 0."""
+        """Return the longest horizon for so many states and `MOST_WEIGHTS`; 0 if continuous."""
         chances = problem.rewards.chances()
         if chances is None:
             return 0
         kinds = int((chances > 0).any(axis=0).sum())
         most = min(most_states, MOST_WEIGHTS // len(chances))
+        # C(T + P, P) states have at most T rewards.
         return bisect_right(range(most), most, key=lambda time: math.comb(time + kinds, kinds)) - 1
 
     @cached_property
-    def binomials(self) -> Floats:
-        """C(r + P − k − 1, P − k) by k and r, for 1 ≤ k < P and r ≤ T + 1."""
+    def binomials(self) -> Counts:
+        """C(r + P − k − 1, P − k) by k and r, for 1 ≤ k < P and r up to the horizon."""
         later_kinds = np.arange(self.chances.shape[1] - 1, 0, -1)[:, np.newaxis]
-        rewards = np.arange(self.horizon + 2)
+        rewards = np.arange(self.horizon + 1)
         return np.rint(comb(rewards + later_kinds - 1, later_kinds)).astype(np.int64)
 
     def _levels(self, tell: Callable[[float], None]) -> tuple[list[Counts], list[Floats]]:
@@ -136,7 +142,7 @@ class CountProgram:
         choices: list[Counts] | None = None,
         tell: Callable[[float], None] = lambda share: None,
     ) -> list[float]:
-        """Return the least Bayes regret of each horizon.
+        """Return the least Bayes regret of each of these horizons, none longer than the program's.
 
         If ``choices`` is a list, the best arms, [context, state], are appended to it for 1, 2, …
         plays left, horizon by horizon. ``tell`` is called with the share of the work that is done;
