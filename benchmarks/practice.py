@@ -65,7 +65,9 @@ Standing = Mapping[str, Any]
 def standing(word: str, contest: Contest, seed: int, runs: int, horizon: int) -> Standing | None:
     """Return how a policy did on a set; None if it cannot play it."""
     rules = {word: parse_policy(word)}
-    board = play(policies=rules, among=[contest], seed=seed, runs=runs, horizon=horizon)
+    board = play(
+        policies=rules, among=[contest], seed=seed, runs=runs, horizon=horizon, floors=False
+    )
     played: Mapping[str, Standing] = board.as_dict()["policies"][word]["contests"]
     return played.get(contest.name)
 

@@ -64,7 +64,8 @@ def simulated(runs: int, asked: Sequence[str]) -> None:
     board = contests("paper")
     print(f"T = {HORIZON:,}, {runs:,} runs: {', '.join(contest.name for contest in board)}")
     for name, policy in ({word: POLICIES[word]() for word in asked} or tuned | others).items():
-        standings = play(runs=runs, policies={name: policy}, among=board).standings[name]
+        played = play(runs=runs, policies={name: policy}, among=board, floors=False)
+        standings = played.standings[name]
         cells = [standings[contest.name] for contest in board]
         text = "  ".join(f"{cell.mean:7.2f} ± {cell.standard_error:5.2f}" for cell in cells)
         print(f"  {name:16} {text}", flush=True)

@@ -77,6 +77,13 @@ def test_decisions_that_were_not_random_are_refused() -> None:
     assert caught.value.place == (("index", 1),)
 
 
+@pytest.mark.parametrize(("arms", "rounded"), [(6, 0.17), (7, 0.1429), (3, 0.33333334)])
+def test_rounded_propensities_of_a_uniform_log_are_taken(arms: int, rounded: float) -> None:
+    names = tuple("abcdefg"[:arms])
+    log = log_of(np.random.default_rng(3).integers(arms, size=20_000), names=names)
+    check_balance(log, np.full(20_000, rounded), False)
+
+
 def test_a_log_that_is_not_uniform_is_refused() -> None:
     random = np.random.default_rng(2)
     log = log_of(random.choice(3, 3000, p=[0.6, 0.2, 0.2]))

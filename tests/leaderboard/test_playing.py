@@ -161,3 +161,5 @@ def test_floors_where_truths_are_drawn_or_each_has_its_turn() -> None:
     ratios = [own[name].mean / least for name, least in board.floors.items()]
     assert board.times_floor("ucb1") == pytest.approx(math.sqrt(math.prod(ratios)))
     assert board.as_dict()["contests"][2]["floor"] is None
+    without = play(runs=40, horizon=100, policies={"ucb1": UCB1()}, among=among, floors=False)
+    assert (without.floors, without.standings) == ({}, board.standings)

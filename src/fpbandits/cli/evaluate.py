@@ -44,9 +44,9 @@ def evaluate(
 ) -> None:
     """Estimate what policies would have earned on a log.
 
-    The decisions in the log must have been random. Each unit gets its own agent. Rows are drawn so
-    that all arms are equally likely, and those in which the agent decides differently are skipped:
-    the others are as if the policy had played.
+    The decisions in the log must have been random. Rows are left out at random, so that in the rest
+    all eligible arms were equally likely. Each unit gets its own agent, and rows in which it
+    decides differently are left out, too: the others are as if the policy had played.
     """
     from fpbandits.cli.output import print_result
     from fpbandits.cli.progress import playing

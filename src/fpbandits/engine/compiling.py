@@ -7,9 +7,10 @@ prepared, which is its own: `prepare` notes it, and the compiler looks there.
 `fpbandits.engine.code_cache` keeps the machine code.
 
 A rule is made of many small functions, and only the loop that calls it is ever called itself. So
-only the loop is optimised and turned into machine code; the functions below it are translated and
-linked into it (`_HelperCompiler`). Numba by itself would optimise each of them, and all that it
-calls, once per level of nesting: twice the time for machine code that is no faster.
+only the loop, with everything in it, is optimised as a whole and turned into machine code; the
+functions below it are simplified one by one and linked into it (`_HelperCompiler`). Numba by itself
+would optimise each of them with all that it calls, once per level of nesting: twice the time for
+machine code that is no faster.
 
 Much here is Numba's own and may change with its version, which `constraints.txt` fixes.
 """
@@ -63,9 +64,9 @@ what it would need is left out."""
 
 
 class _Library(JITCodeLibrary):
-    """Machine code of one loop, optimised once.
+    """Machine code of one loop, optimised as a whole once.
 
-    Numba does it twice, the first time to save counts of references, of which the package's rules
+    Numba does that twice, the first time to save counts of references, of which the package's rules
     have none. More than `_OPTIMISE` takes longer and is no faster.
     """
 
@@ -208,7 +209,7 @@ def compiled(function: Function) -> Function:
     """Compile a function, keep the machine code on disk, and let it run beside other threads."""
     dispatcher: Numba = njit(nogil=True, pipeline_class=_LoopCompiler, **COMPILED)(function)
     dispatcher._cache = code_cache(function)
-    dispatcher.is_announced = True  # `compilations` says so if compiling takes long
+    dispatcher.is_announced = True  # a line is logged if that takes long: see `_Announcer`
     return cast(Function, dispatcher)
 
 
@@ -247,7 +248,7 @@ def prepare(policy: Policy, problem: Problem) -> Prepared:
             f"{len(problem.contexts)}: frugal, thompson-theta or kl-ucb would do"
         )
     prepared, kind = policy.prepare(problem), type(policy)
-    tuple_type: Prepared = type(prepared)
+    tuple_type: Any = type(prepared)
     if kind.__module__.startswith(PACKAGE):  # each of these has a named tuple of its own
         _policies[tuple_type] = kind
         return prepared
@@ -259,7 +260,7 @@ def prepare(policy: Policy, problem: Problem) -> Prepared:
 
 
 @cache
-def _unique_type(kind: type[Policy], tuple_type: Prepared) -> Callable[..., Prepared]:
+def _unique_type(kind: type[Policy], tuple_type: type[Any]) -> type[Any]:
     """Return a type for what a policy from elsewhere prepares, under a name that no other has.
 
     The compiler takes named tuples of one name and with the same fields for the same type, whoever
@@ -291,7 +292,7 @@ def load_code(function: Numba, arguments: tuple[object, ...]) -> MachineCode | N
     signature = tuple(map(typeof, arguments))
     with global_compiler_lock:
         code = function.overloads.get(signature)
-        # Where nothing can be kept, asking would warn that someone has to wait: here nobody does.
+        # Where nothing is kept, `code_cache` would warn that someone has to wait: here nobody does.
         if code is None and not isinstance(function._cache, NullCache):
             code = function._cache.load_overload(signature, function.targetctx)
             if code is not None:

@@ -124,9 +124,10 @@ def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
     played = np.bincount(log.pair, minlength=pairs)
     total = np.bincount(log.pair, inverse, pairs)
     squares = np.bincount(log.pair, inverse**2 - inverse, pairs)
-    # The few rows of an arm that was hardly played say little of the variance. By Jensen's
-    # inequality it is at least n·(1/p̄ − 1), with the average p̄ of all p_t: the mean of 1/p_t over
-    # the rows that played the arm estimates 1/p̄, or the least propensity does if there are none.
+    # The few rows of an arm that was hardly played say little of the variance. It is the sum of
+    # 1/q_t − 1 over the n rows in which the arm was eligible, where q_t is how likely it was: by
+    # Jensen's inequality at least n·(1/q̄ − 1). The mean of 1/p_t over the rows that played it
+    # estimates 1/q̄; if none did, it is taken to be as unlikely as any arm ever was.
     mean = np.where(played > 0, total / np.maximum(played, 1), inverse.max())
     deviation = np.sqrt(np.maximum(squares, rows * (mean - 1)))
     more = np.abs(total - rows) if uniform else total - rows
@@ -142,7 +143,7 @@ def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
     if uniform:
         return
     for m in range(1, arms):
-        above = inverse < m + 1
+        above = inverse < (m + 1) * (1 - _SHARE)  # so that 0.17 is not above 1/6
         summed, limit = float(inverse[above].sum()), m * len(inverse)
         spread = float(np.sqrt((inverse[above] ** 2 - inverse[above]).sum()))
         if _clearly_off(summed - limit, spread, limit):

@@ -168,7 +168,9 @@ def python_lines(simulation: Simulation, *, band: str, bounds: bool) -> str:
         source, remark = problem.name, ""
     power = len(str(spec.horizon)) - 1
     horizon = f"10**{power}" if spec.horizon == 10**power else str(spec.horizon)
-    defaults = RunSpec().settings  # all other fields but the recorded times, which no page sets
+    # Settings are the fields that are not written below. Some are absent where they are the
+    # default. Recorded times are no setting, and no page sets them.
+    defaults = RunSpec().settings
     arguments = [
         f"{list(simulation.policies)!r}",
         f"truth={spec.truth!r}",

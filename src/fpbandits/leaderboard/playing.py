@@ -59,12 +59,14 @@ def play(
     policies: Mapping[str, Policy] | None = None,
     among: Sequence[Contest] | None = None,
     out: Path | None = None,
+    floors: bool = True,
     **how: Any,
 ) -> Leaderboard:
     """Let policies, by default all of them, play contests, by default `contests()`.
 
     ``delay`` is as in `simulate`; ``out`` and ``how`` (workers, executor, progress) are as in
     `play_cells`. A policy that needs more information than a contest's models give is left out.
+    Floors of large sets of models take up to a minute each: without ``floors`` there are none.
     """
     chosen = list(contests() if among is None else among)
     all_practice = all(contest.group == PRACTICE for contest in chosen)
@@ -96,9 +98,9 @@ def play(
         ]
         lower_bound = contest.lower_bound * math.log(spec.horizon)
         standings[name][contest.name] = _standing(of_truths, lower_bound)
-    all_floors = {contest.name: _floor(contest, spec.horizon) for contest in chosen}
-    floors = {name: value for name, value in all_floors.items() if value is not None}
-    return Leaderboard(chosen, standings, spec.horizon, spec.runs, spec.seed, floors)
+    found = {contest.name: _floor(contest, spec.horizon) for contest in chosen if floors}
+    known = {name: value for name, value in found.items() if value is not None}
+    return Leaderboard(chosen, standings, spec.horizon, spec.runs, spec.seed, known)
 
 
 def _floor(contest: Contest, horizon: int) -> float | None:

@@ -152,7 +152,10 @@ def horizon(prepared: FrugalData, t: int) -> float:
 
 @jitted
 def negligible(h: float) -> float:
-    """Return by how many nats a model must be less likely than θ̂ to be neglected: e^{−40}/h²."""
+    """Return by how many nats a model must be less likely than θ̂ to be neglected: e^{−40}/h².
+
+    V is compared with c/h, and c itself may be of the order of 1/h.
+    """
     return 40 + 2 * max(math.log(h), 0.0)
 
 
@@ -161,10 +164,11 @@ def fill_posterior(prepared: FrugalData, work: FrugalWork, h: float) -> int:
     """Fill ``work.now.posterior``; return θ̂, the first of the likeliest models that fit.
 
     ``deficit`` and ``prior`` are −ln of likelihood and prior, less a constant. Some model fits:
-    else the policy has given up.
+    else the policy has given up. (Transitions take no ``false_alarm``, which rules models out.)
     """
     prior, deficit, posterior = prepared.theta.prior, work.fit.deficit, work.now.posterior
-    weight = 0.0 if prepared.change_rate > 0 else 1.0  # else `changing.follow` has counted it
+    # Where truths change, `changing.follow` has counted the prior already.
+    weight = 0.0 if prepared.change_rate > 0 else 1.0
     least = math.inf
     for model in range(deficit.size):
         if not work.ruled_out[model]:
@@ -243,10 +247,11 @@ def information_value(
     value.fill(0.0)
     for model in range(stake.size):
         if stake[model] > 0:
-            others = total - posterior[model]
-            _fill_told(prepared, total, hat, work.mean, model, told)
             if pending is not None and rivals > 0:
                 others = _fill_told_if_pending(prepared, work, posterior, pending, rivals, model)
+            else:
+                others = total - posterior[model]
+                _fill_told(prepared, total, hat, work.mean, model, told)
             for pair in range(value.size):
                 if told[pair] > 0:
                     value[pair] += stake[model] * others * told[pair] / (others + told[pair])

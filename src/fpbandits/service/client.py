@@ -206,7 +206,7 @@ class Client:
         return report
 
     def erase(self, unit: str, *, experiment: str | None = None) -> None:
-        """Erase a unit: its events are deleted, and its decisions' numbers are not used again."""
+        """Erase a unit: only how many decisions it had is kept, so that no number comes twice."""
         self._call("DELETE", self._path(experiment, "units", unit))
 
     def delete(self, *, experiment: str | None = None) -> None:

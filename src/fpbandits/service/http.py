@@ -65,7 +65,7 @@ def make_app(
     settings: Settings | None = None,
     **changes: Any,
 ) -> App:
-    """Return the service as an ASGI application; without ``tokens`` everyone may do everything.
+    """Return the service as an ASGI application; without ``tokens``, for callers on this machine.
 
     ``changes`` are settings by name that replace those of ``settings``, or the defaults.
     """
@@ -302,7 +302,7 @@ async def _reopen(backend: Backend, request: Request, name: str) -> Response:
 
 @_endpoint("POST", f"{_EXPERIMENT}/adopt", 404, 409, 503, role="admin", answer=EXPERIMENT)
 async def _adopt(backend: Backend, request: Request, name: str) -> Response:
-    """Decide again, after an upgrade that changed the policy's rule: by this server's revision."""
+    """Resume after an upgrade that changed the policy's rule: this server's revision decides."""
     return _json((await backend.adopt(name)).shown())
 
 
@@ -314,7 +314,7 @@ async def _delete(backend: Backend, request: Request, name: str) -> Response:
 
 @_endpoint("DELETE", _UNIT, 404, 409, 503, role="admin", answer=messages.ERASED)
 async def _erase(backend: Backend, request: Request, name: str, unit: str) -> Response:
-    """Erase a unit: its events are deleted, and its decisions' numbers are not used again."""
+    """Erase a unit: only how many decisions it had is kept, so that no number comes twice."""
     return _json(await backend.erase(name, unit))
 
 

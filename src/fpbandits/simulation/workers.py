@@ -167,7 +167,7 @@ def play_ranges(
                 batch = _Batch(_cut(queue, cells, runs, room))
                 left -= sum(cut.size for cut in batch.ranges)
                 sent[_send(batch, cells, executor, shares_memory, with_large_problems)] = batch
-                with_large_problems = False
+                with_large_problems = False  # a worker that lacks them still will say so again
             finished, _ = wait(sent, timeout=0.1, return_when=FIRST_COMPLETED)
             failure: Exception | None = None
             for future in finished:
@@ -289,6 +289,8 @@ def _reply(future: Future[_Reply]) -> _Reply:
     try:
         reply = future.result()
     except (BrokenExecutor, CancelledError, ImportError, ConnectionError, TimeoutError) as error:
+        # A worker that is shutting down, or that lacks this package, fails to import
+        # `_play_packed`.
         raise _lost(error) from error
     except Exception as error:
         if type(error).__module__.startswith("distributed"):
