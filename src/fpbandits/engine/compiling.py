@@ -23,6 +23,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from inspect import isfunction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from llvmlite import ir
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 MachineCode = Callable[..., int]
 """A compiled loop, or `ready.plan_once`, for arguments of certain types."""
+
+_FOLDER = Path(__file__).resolve().parents[1]
+"""The package's own files."""
 
 _OPTIMISE = 2
 """LLVM's level of optimisation."""
@@ -209,7 +213,7 @@ def compiled(function: Function) -> Function:
     """Compile a function, keep the machine code on disk, and let it run beside other threads."""
     dispatcher: Numba = njit(nogil=True, pipeline_class=_LoopCompiler, **COMPILED)(function)
     dispatcher._cache = code_cache(function)
-    dispatcher.is_announced = True  # a line is logged if that takes long: see `_Announcer`
+    dispatcher.is_announced = True  # `engine.compilations` logs a line if that takes long
     return cast(Function, dispatcher)
 
 
@@ -310,7 +314,7 @@ def uncompilable(policy: Policy, error: NumbaError) -> InputError:
     places = [
         f" ({file}, line {line})"
         for file, line in re.findall(r'File "(.+)", line (\d+)', message)
-        if "site-packages" not in file and "fpbandits" not in file
+        if "site-packages" not in file and not Path(file).is_relative_to(_FOLDER)
     ]
     why, where = [*reasons, "Numba does not know how"][0], [*places, ""][0]
     return InputError(

@@ -9,7 +9,8 @@ whatever the past and whichever arm a policy asks for,
     P(the log played it, and the row is usable) = p_t(arm) · c/p_t(arm) = c.
 
 Accepted rewards are distributed as those of the policy itself, and their number is independent of
-them: Binomial(n, c) for n rows. In a uniform log every row is usable, and c = 1/(number of arms).
+them: Binomial(n, c) for n rows. In a uniform log with K eligible arms in every row, c = 1/K, and
+every row is usable.
 
 The log has the propensities of the arms that were played only. The other arms share 1 − p_t, so the
 least of their propensities is at most (1 − p_t)/(drawn − 1), where ``drawn`` is how many of the
@@ -19,10 +20,11 @@ too seldom there.
 
 **Arms that were never drawn** may have had a propensity of 0: a policy that draws by its posterior
 never plays an arm that is best under no model. So an arm that was played too seldom for its
-propensities is no contradiction, and one that was played too often is. The sum of 1/p_t over the
-rows that played an arm is at most n on average, for it could be played in n rows at the most. And
-at most m arms of a row have a propensity above 1/(m + 1), so that sum over all rows with such
-propensities is at most m·n on average.
+propensities is no contradiction, and one that was played too often is. A row in which an arm has
+propensity p adds p·(1/p) = 1 on average to the sum of 1/p_t over the rows that played it. So that
+sum is at most the number of rows in which the arm was eligible, on average. And at most m arms of a
+row have a propensity above 1/(m + 1), so that the sum over all rows with such propensities is at
+most m times the number of rows.
 """
 
 from __future__ import annotations
@@ -143,13 +145,14 @@ def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
     if uniform:
         return
     for m in range(1, arms):
-        above = inverse < (m + 1) * (1 - _SHARE)  # so that 0.17 is not above 1/6
+        most = (m + 1) * (1 - _SHARE)  # so that 0.17 is not above 1/6
+        above = inverse < most
         summed, limit = float(inverse[above].sum()), m * len(inverse)
         spread = float(np.sqrt((inverse[above] ** 2 - inverse[above]).sum()))
         if _clearly_off(summed - limit, spread, limit):
             raise _unbalanced(
                 f"{above.sum():,} of {len(above):,} rows have a propensity above "
-                f"{1 / (m + 1):.2g}, where at most {round(above.sum() * limit / summed):,} would "
+                f"{1 / most:.2g}, where at most {round(above.sum() * limit / summed):,} would "
                 "be expected",
                 uniform,
             )

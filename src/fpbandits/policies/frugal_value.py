@@ -72,11 +72,11 @@ class FrugalWork(NamedTuple):
     Attributes
     ----------
     cycle, fit
-        The arm to play, and how well models fit the rewards.
+        The arm to play, first in ``cycle``, and how well models fit the rewards.
     decided
         θ̂ and t of the last decision, for the stability check.
     now, least, most
-        The belief, and its limits during the plays ahead.
+        The belief, and its limits during the plays ahead (`fpbandits.policies.frugal_leap`).
     stake, ruled_out
         By model, p(θ)·g(θ), and whether ``false_alarm`` rules it out, since it fits too badly.
     told
@@ -163,8 +163,8 @@ def negligible(h: float) -> float:
 def fill_posterior(prepared: FrugalData, work: FrugalWork, h: float) -> int:
     """Fill ``work.now.posterior``; return θ̂, the first of the likeliest models that fit.
 
-    ``deficit`` and ``prior`` are −ln of likelihood and prior, less a constant. Some model fits:
-    else the policy has given up. (Transitions take no ``false_alarm``, which rules models out.)
+    ``deficit`` and ``prior`` are −ln of likelihood and prior, less a constant. Some model is not
+    ruled out: else the policy would have given up, and with transitions none ever is.
     """
     prior, deficit, posterior = prepared.theta.prior, work.fit.deficit, work.now.posterior
     # Where truths change, `changing.follow` has counted the prior already.

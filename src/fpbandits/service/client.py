@@ -206,7 +206,7 @@ class Client:
         return report
 
     def erase(self, unit: str, *, experiment: str | None = None) -> None:
-        """Erase a unit: only how many decisions it had is kept, so that no number comes twice."""
+        """Erase a unit, but for how many decisions it had: if it comes back, numbers go on."""
         self._call("DELETE", self._path(experiment, "units", unit))
 
     def delete(self, *, experiment: str | None = None) -> None:

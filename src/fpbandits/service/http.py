@@ -104,7 +104,8 @@ class App(Router):
 def _no_route(backend: Backend, scope: Scope, status: HTTPStatus, **headers: str) -> Response:
     """Return the answer to a request that no endpoint takes.
 
-    All of these have the same labels in the metrics, so that callers cannot make new ones.
+    All of these have the same labels in the metrics, so that callers cannot make new ones, and the
+    access log is without them.
     """
     backend.metrics.answered("none", "other", status, 0.0)
     headers["x-request-id"] = request_id(_headers(scope).get("x-request-id"))
@@ -183,7 +184,7 @@ def _endpoint(
 ) -> Callable[[_Handler], _Handler]:
     """Make a handler an endpoint; the arguments are those of `Endpoint`.
 
-    Without a ``role`` it is for whoever may ask for decisions.
+    If no ``role`` is given it is for whoever may ask for decisions; with None no token is needed.
     """
 
     def add(handler: _Handler) -> _Handler:
@@ -314,7 +315,7 @@ async def _delete(backend: Backend, request: Request, name: str) -> Response:
 
 @_endpoint("DELETE", _UNIT, 404, 409, 503, role="admin", answer=messages.ERASED)
 async def _erase(backend: Backend, request: Request, name: str, unit: str) -> Response:
-    """Erase a unit: only how many decisions it had is kept, so that no number comes twice."""
+    """Erase a unit, but for how many decisions it had: if it comes back, numbers go on."""
     return _json(await backend.erase(name, unit))
 
 

@@ -89,7 +89,7 @@ class Tables:
         self.total = sum(map(len, self.plans))
 
     def put(self, played: Played) -> None:
-        """Put in runs; those beyond what is asked for are left out."""
+        """Put in runs; of a folder that has more than is asked for, the others are left out."""
         number, start, stop = played.runs
         room = max(len(self.plans[number]) - start, 0)
         self.pulls[number][start:stop] = played.pulls[:room]
@@ -144,8 +144,8 @@ def play_ranges(
     took
         Called with runs that came back.
     tick
-        Called several times a second with how many runs of each cell are under way, fractions of
-        runs included. Nothing is known of workers in other processes.
+        Called several times a second with how many runs of each cell workers have made that are not
+        back yet, fractions included. Nothing is known of workers in other processes.
     """
     queue = deque(ranges)
     left = sum(runs.size for runs in queue)
@@ -266,7 +266,7 @@ def _play(cells: Mapping[int, Cell], ranges: Iterable[RunRange], progress: Count
     played = []
     for cell, start, stop in ranges:
         pulls, plans = cells[cell].play(range(start, stop), progress, deadline)
-        if len(plans):  # it was not stopped
+        if len(plans):  # else it was stopped in its first run
             played.append(Played(RunRange(cell, start, start + len(plans)), pulls, plans))
         if progress[STOP] or time.perf_counter() > deadline:
             break
