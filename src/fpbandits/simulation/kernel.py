@@ -163,6 +163,7 @@ def play(
     arms = pairs // contexts
     stage, change, law_at = 0, _next_start(starts, 0), rows[0] * pairs
     counted_at = law_at % columns  # 0 if ``pulls`` does not count by row
+    counts = pulls[0]
     while True:
         first, here = enter_context(state, upto, apart, arms, random)
         budget = min(longest, min(times[recorded], change) - t)
@@ -176,7 +177,7 @@ def play(
             pair = first + arm
             total = draw_sum(law, law_at + pair, rounds, random, state.statistics[pair])
             _observe(prepared, here, arm if apart else pair, rounds, total, random)
-            pulls[recorded, counted_at + pair] += rounds
+            counts[counted_at + pair] += rounds
             t += rounds
             if t == change:
                 stage += 1
@@ -191,8 +192,9 @@ def play(
                 recorded += 1
                 if recorded == times.size:
                     return plans
+                counts = pulls[recorded]
                 for column in range(columns):
-                    pulls[recorded, column] = pulls[recorded - 1, column]
+                    counts[column] = pulls[recorded - 1, column]
         progress[TIME] = t
         if progress[STOP] != 0:
             return -1
