@@ -329,7 +329,10 @@ def frugal_arms(
         if pending is not None and pending.any():
             both = apart[:, m] + apart[m]
             w *= np.exp(-(both * pending).sum(axis=(1, 2)) / 8)
-            w[weights < 0.2 * weights[hat]] = 0
+            is_rival = (weights >= 0.2 * weights[hat]) & (np.arange(models) != m)
+            w[~is_rival] = 0
+            if is_rival.any():  # they stand for all
+                w *= (weights.sum() - weights[m]) / weights[is_rival].sum()
         if stake > 0 and w.sum() > 0:
             told = np.einsum("f,fxa->xa", w, apart[:, m]) / w.sum()
             value += stake * w.sum() * told / (1 + told)

@@ -103,7 +103,7 @@ class Frugal(LikelihoodPolicy):
     change_rate: float = 0.0
 
     name = "frugal"
-    revision = 2
+    revision = 3
     contexts = Contexts.TOGETHER
     eligible = Eligible.MARKED
     guarantee = "O(log T), bounded where B(θ°) is empty and one arm is best"

@@ -25,7 +25,8 @@ from fpbandits.problem.problem import Problem
 
 _LIKELY = 0.2
 """While rewards are pending, a model is only compared with rivals whose posterior is at least this
-much of the likeliest one's. Comparing it with all models would change regret by less than 1 %."""
+much of the likeliest one's, which stand for all others. Comparing it with all models would change
+regret by less than 1 %."""
 
 _MOST_RIVALS = 32
 """The most rivals that a model is compared with then."""
@@ -248,7 +249,10 @@ def information_value(
     for model in range(stake.size):
         if stake[model] > 0:
             if pending is not None and rivals > 0:
-                others = _fill_told_if_pending(prepared, work, posterior, pending, rivals, model)
+                of_all = total - posterior[model]
+                others = _fill_told_if_pending(
+                    prepared, work, posterior, pending, rivals, model, of_all
+                )
             else:
                 others = total - posterior[model]
                 _fill_told(prepared, total, hat, work.mean, model, told)
@@ -325,9 +329,13 @@ def _fill_told_if_pending(
     pending: Counts,
     rivals: int,
     model: int,
+    of_all: float,
 ) -> float:
-    """Fill ``told`` with Σ_φ w(φ)·D(φ‖θ) over the rivals φ; return Σ_φ w(φ)."""
-    others, told = 0.0, work.told
+    """Fill ``told`` with Σ_φ w(φ)·D(φ‖θ) over the rivals φ; return Σ_φ w(φ).
+
+    Both are scaled so that the rivals stand for all models but θ, whose posterior is ``of_all``.
+    """
+    others, of_rivals, told = 0.0, 0.0, work.told
     told.fill(0.0)
     for rival in work.rivals[:rivals]:
         nats = 0.0  # Σ_j m_j·J_j(θ, φ)
@@ -335,11 +343,16 @@ def _fill_told_if_pending(
             if pending[pair] > 0:
                 one_way = _divergence(prepared, pair, rival, model)
                 nats += pending[pair] * (one_way + _divergence(prepared, pair, model, rival))
-        weight = posterior[rival] * math.exp(-nats / 8) if rival != model else 0.0
-        others += weight
-        for pair in range(pending.size):
-            told[pair] += weight * _divergence(prepared, pair, rival, model)
-    return others
+        if rival != model:
+            weight = posterior[rival] * math.exp(-nats / 8)
+            of_rivals += posterior[rival]
+            others += weight
+            for pair in range(pending.size):
+                told[pair] += weight * _divergence(prepared, pair, rival, model)
+    scale = of_all / of_rivals if of_rivals > 0 else 0.0
+    for pair in range(pending.size):
+        told[pair] *= scale
+    return others * scale
 
 
 @jitted
