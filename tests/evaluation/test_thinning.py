@@ -127,7 +127,7 @@ def test_arms_that_were_not_possible_are_no_contradiction() -> None:
 def test_propensities_above_what_was_possible_are_refused() -> None:
     """Each of three arms in a third of the rows, and always with 0.9: it would be 0.9 of rows."""
     log = log_of(np.random.default_rng(7).integers(3, size=3000))
-    with pytest.raises(InputError, match=r"3,000 of 3,000 rows have .* 0.5, where at most 2,700"):
+    with pytest.raises(InputError, match=r"3,000 of 3,000 rows have .* 0.56, where at most 2,700"):
         check_balance(log, np.full(3000, 0.9), False)
     few = log_of(np.array([0, 1, 2, 0, 1]))
     check_balance(few, np.full(5, 0.9), False)  # 0.9⁵ = 0.59
