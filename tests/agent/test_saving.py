@@ -92,3 +92,25 @@ def test_what_cannot_be_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises((StorageError, InputError)) as caught:
         Agent.from_state(json.loads(json.dumps(agent.state() | change)), BETA)
     assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("policy", ["ucb1", "thompson", "frugal"])
+def test_a_reward_in_the_middle_of_all_means_is_weighed_after_loading(policy: str) -> None:
+    problem = Problem.gaussian([[1.0, 0.0], [-1.0, 0.0]], deviation=1)
+    agent = Agent(problem, policy)
+    agent.observe("arm1", 0.0)
+    loaded = Agent.from_state(agent.state(), problem)
+    for each in (agent, loaded):
+        each.observe("arm1", 1.5)
+    assert loaded.posterior() == agent.posterior()
+
+
+@pytest.mark.parametrize("policy", ["ucb1", "frugal"])
+def test_rewards_that_no_model_allows_are_kept_where_the_truth_moves(policy: str) -> None:
+    problem = Problem.bernoulli([[1.0, 0.5], [1.0, 0.4]], transitions=[[0.9, 0.1], [0.1, 0.9]])
+    agent = Agent(problem, policy)
+    for _ in range(3):
+        agent.observe("arm1", 0)
+    assert "No model allows what was seen." in agent._repr_html_()
+    loaded = Agent.from_state(agent.state(), problem)
+    assert loaded.ask().arm == agent.ask().arm

@@ -198,6 +198,14 @@ def test_problems_that_play_alike_keep_their_own_names() -> None:
     assert Agent(second).problem.name == "second"
 
 
+def test_problems_that_differ_in_the_shares_of_contexts_alone_are_played_apart() -> None:
+    means = [[[0.85, 0.58], [0.47, 0.75]], [[0.08, 0.69], [0.39, 0.13]]]
+    for shares in ((0.98, 0.02), (0.02, 0.98)):
+        problem = Problem.bernoulli(means, contexts=["a", "b"], shares=shares)
+        assert ready(Frugal(), problem).problem.shares == shares
+        assert ready(Frugal(), problem).prepared.shares.tolist() == list(shares)
+
+
 LIVE = """
 import threading
 from fpbandits import Agent, load_problem

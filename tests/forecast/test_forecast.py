@@ -156,6 +156,19 @@ def test_with_contexts_and_a_policy_in_plain_python() -> None:
     assert "Start with" in str(found)
 
 
+def test_revenue_has_no_floor_and_models_that_are_far_off_can_be_asked_for() -> None:
+    revenue = fpb.Problem.revenue([[0.5, 0.2], [0.1, 0.2]], [[30, 60], [30, 90]], shape=2)
+    content = fpb.forecast(revenue, horizon=20, runs=10).as_dict()
+    assert (content["floor"], content["off"]) == (None, None)
+    content = fpb.forecast("paper:two", horizon=20, runs=10, off=0.6).as_dict()
+    assert content["off"]["by"] == 0.6
+
+
+def test_a_policy_that_expects_change_is_never_sure() -> None:
+    content = fpb.forecast("paper:two", horizon=20, runs=10, policy="frugal:change_rate=0.1")
+    assert content.as_dict()["until_sure"] is None
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

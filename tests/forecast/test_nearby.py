@@ -41,3 +41,5 @@ def test_near_which_models() -> None:
     assert {11, 2} <= set(chosen)
     assert 0 not in chosen
     assert likeliest(many, "theta1") == [0]
+    with_impossible = fpb.Problem.bernoulli([[0.1, 0.2], [0.2, 0.1]], prior={"theta2": 0})
+    assert likeliest(with_impossible, None) == [0]

@@ -129,3 +129,12 @@ def test_what_is_too_large_is_refused(problem: str, horizon: int, words: str) ->
 def test_a_horizon_is_a_whole_number(horizon: object) -> None:
     with pytest.raises(fpb.InputError, match=r"optimal.*horizon"):
         fpb.Optimal(horizon=horizon)  # type: ignore[arg-type]
+
+
+def test_shares_of_contexts_make_another_program() -> None:
+    means = [[[0.64, 0.27], [0.04, 0.02]], [[0.81, 0.91], [0.61, 0.73]]]
+    first = []
+    for shares in ((0.98, 0.02), (0.02, 0.98)):
+        problem = fpb.Problem.bernoulli(means, contexts=["a", "b"], shares=shares)
+        first.append(fpb.Agent(problem, "optimal:horizon=10").ask(context="a").arm)
+    assert first == ["arm2", "arm1"]

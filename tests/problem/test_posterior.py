@@ -204,3 +204,18 @@ def test_what_cannot_be_a_play_is_refused_by_its_row(play: Any, message: str) ->
 def test_plays_are_a_list(plays: Any) -> None:
     with pytest.raises(InputError, match="plays must be a list"):
         Problem.bernoulli([[0.2]]).posterior(plays)
+
+
+def test_a_part_of_an_impossible_reward_is_impossible() -> None:
+    problem = Problem.bernoulli([[0.0, 0.9], [0.0, 0.1]], prior={"theta2": 99})
+    for reward in (1e-6, 0.3, 1.0):
+        with pytest.raises(ConflictError, match="no posterior"):
+            problem.posterior([("arm2", 1), ("arm1", reward)])
+
+
+def test_the_log_of_an_agent_is_one_that_its_problem_takes() -> None:
+    problem = Problem.bernoulli([[0.5, 0.4], [0.3, 0.6]], value=[0.2, -0.1])
+    agent = Agent(problem, log=True)
+    agent.observe("arm1", 0.2)
+    assert agent.log == [("arm1", 0.2)]
+    assert problem.posterior(agent.log) == agent.posterior()

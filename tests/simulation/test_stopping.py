@@ -195,3 +195,14 @@ def test_who_stops_with_what() -> None:
             fpb.simulate(SHOP, **{"stop": 0.05, "horizon": 20, "runs": 2, **given})  # type: ignore[arg-type]
     with pytest.raises(fpb.InputError, match="do not stop at a verdict"):
         fpb.simulate(SHOP, horizon=20, runs=2).verdicts("frugal")
+
+
+def test_a_mean_of_one_forgets_nothing() -> None:
+    """A reward of 1 once set the weight of such a model back to where it began."""
+    stops = []
+    for most in (1.0, 1 - 1e-9):
+        problem = fpb.Problem.bernoulli([[most, 0.5, 0.5], [0.9, 0.95, 0.5]])
+        result = fpb.simulate(problem, "ucb1", truth="theta2", stop=0.05, horizon=100, runs=50)
+        assert result.stops is not None
+        stops.append(result.stops["ucb1"].tolist())
+    assert stops[0] == stops[1]

@@ -141,6 +141,12 @@ def test_too_many_models_are_refused() -> None:
         floor(fpb.Problem.bernoulli(means), 10**4)
 
 
+def test_floors_of_revenue_are_refused() -> None:
+    revenue = fpb.Problem.revenue([[0.5, 0.2], [0.1, 0.2]], [[30, 60], [30, 90]], shape=2)
+    with pytest.raises(fpb.InputError, match="floors of revenue rewards are not known"):
+        floor(revenue, 20)
+
+
 def test_other_problems_are_not_evaluated_by_belief() -> None:
     problem = fpb.load_problem("paper:permutations")
     with pytest.raises(fpb.InputError, match="two models without contexts"):

@@ -231,9 +231,10 @@ class Agent(Saved):
         arms, rewards, contexts = self.problem.arms, self.problem.rewards, self.problem.contexts
         with self._lock:
             plays = [(*divmod(pair, len(arms)), reward) for pair, reward in self._log]
-        return [
-            (arms[arm], rewards.zero + rewards.width * reward, *contexts[context : context + 1])
-            for context, arm, reward in plays
+        zero, width, (low, high) = rewards.zero, rewards.width, rewards.range
+        return [  # rounding could take a reward out of the range
+            (arms[arm], min(max(zero + width * unit, low), high), *contexts[context : context + 1])
+            for context, arm, unit in plays
         ]
 
     @property

@@ -101,7 +101,10 @@ def _likely(posterior: dict[str, float]) -> list[str]:
 
 def _fitting(agent: Agent) -> list[str]:
     """Name the models that fit the rewards, and say what does not fit."""
-    fitting = list(agent.plausible())
+    try:
+        fitting = list(agent.plausible())
+    except ConflictError:
+        return ["No model allows what was seen."]
     named = "; ".join(fitting[:_MOST_MODELS]) or "none"
     more = and_more(len(fitting), min(len(fitting), _MOST_MODELS), "models", "in .plausible()")
     lines = [f"Models that still fit, the best first: {named}", *more]

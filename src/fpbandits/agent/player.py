@@ -181,10 +181,12 @@ class Player:
         try:
             statistics = self._ready.problem.rewards.statistics_of(pair, reward)
         except InputError:
+            belief_filter.move_to(play)
             return  # `_take_in` adds to `_unweighed`
         try:
             belief_filter.count(play, pair, reward, statistics)
         except ConflictError:
+            belief_filter.move_to(play)
             self._unweighed += 1
 
     def _give_belief(self, belief_filter: Filter, seen: State) -> None:

@@ -79,7 +79,7 @@ class Saved(Player):
                 state["squares"] = self._squares
             if self._filter is not None:
                 state["filter"] = [self._filter.play, self._filter.belief.tolist()]
-            if self._unweighed:
+            if self._unweighed != rewards_without_statistics(state, self._seen, self._ready):
                 state["unweighed"] = self._unweighed
             if self._log is not None:
                 state["log"] = self._log

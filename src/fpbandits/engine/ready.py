@@ -302,20 +302,21 @@ _alive: WeakValueDictionary[tuple[Policy, Problem, object], Ready] = WeakValueDi
 
 def ready(policy: Policy, problem: Problem) -> Ready:
     """Return a policy ready for a problem; it is made once, and shared."""
-    # Problems are equal if they play alike, whatever they and their truth are called.
-    return _ready(policy, problem, (problem.name, problem.truth))
+    # Problems may be equal and differ in these: agents show them, and `frugal` reads the shares.
+    others = problem.name, problem.truth, problem.shares, problem.fitted_units
+    return _ready(policy, problem, others)
 
 
 @lru_cache(maxsize=8)
-def _ready(policy: Policy, problem: Problem, names: object) -> Ready:
-    """Return the one in use, or make it; ``names`` tell apart problems that are equal."""
-    prepared = _alive.get((policy, problem, names))
+def _ready(policy: Policy, problem: Problem, others: object) -> Ready:
+    """Return the one in use, or make it; ``others`` tell apart problems that are equal."""
+    prepared = _alive.get((policy, problem, others))
     if prepared is None:
         if isinstance(policy, PlainPolicy):
             prepared = PlainReady(policy, problem)
         else:
             prepared = Ready(policy, problem)
-        _alive[policy, problem, names] = prepared
+        _alive[policy, problem, others] = prepared
     return prepared
 
 

@@ -19,6 +19,7 @@ from fpbandits.engine.policy import Policy
 from fpbandits.engine.ready import refusal
 from fpbandits.errors import InputError, quote
 from fpbandits.families.discrete import Discrete
+from fpbandits.families.revenue import Revenue
 from fpbandits.forecast.nearby import likeliest, regret_nearby
 from fpbandits.policies import DEFAULT, Thompson
 from fpbandits.policies.parsing import the_policy
@@ -28,11 +29,11 @@ from fpbandits.problem.problem import Problem
 from fpbandits.simulation.cell import make_cell
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import play_cells
-from fpbandits.simulation.spec import RunSpec
-from fpbandits.simulation.stopping import play_until_verdict
+from fpbandits.simulation.spec import LONGEST_STEPWISE, RunSpec
+from fpbandits.simulation.stopping import can_be_sure, play_until_verdict
 from fpbandits.simulation.stops import Stops
 from fpbandits.simulation.truths import PRIOR, truths
-from fpbandits.theory.floor import LONGEST, MOST_MODELS, Floor, floor_curve
+from fpbandits.theory.floor import Floor, floor_curve, is_known
 from fpbandits.theory.structure import gaps_by_pair
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ def forecast(
     played = play_cells(cells, progress=stage(0.0, 0.4), **how)
     result, others = played[name], played.get(THOMPSON)
     sure = None
-    if not isinstance(chosen, PlainPolicy):
+    if can_be_sure(chosen) and spec.horizon <= LONGEST_STEPWISE:
         until_sure = stage(0.4, 0.6)
         plays = play_until_verdict(
             cell,
@@ -307,8 +308,8 @@ def _per_truth(result: Result, truth: str | None) -> dict[str, float]:
 def _floors(
     problem: Problem, horizon: int, progress: Callable[[float], None]
 ) -> dict[int, Floor] | None:
-    """Return the floor at several times up to the horizon, or None where it would take too long."""
-    if horizon > LONGEST or len(problem.models) > MOST_MODELS:
+    """Return the floor at several times up to the horizon, or None where it is not known."""
+    if not is_known(problem, horizon):
         return None
     times = sorted({*np.rint(np.geomspace(1, horizon, _FLOORS)).astype(int).tolist(), horizon})
     return dict(zip(times, floor_curve(problem, times, progress), strict=True))
@@ -333,11 +334,11 @@ def _off(
     problem: Problem, policy: Policy, spec: RunSpec, by: float, truth: str | None, **how: Any
 ) -> Off | None:
     """Return what the policy loses near the models, or None where that cannot be played."""
-    if isinstance(problem.rewards, Discrete) or isinstance(policy, PlainPolicy):
+    if isinstance(problem.rewards, Discrete | Revenue) or isinstance(policy, PlainPolicy):
         return None
     chosen = likeliest(problem, truth)
     weights = np.array(problem.prior or [1.0] * len(problem.models))[chosen]
-    sizes = [by * size for size in _SIZES if by * size <= 0.5] or [by]
+    sizes = [by * size for size in _SIZES if size <= 1 or by * size <= 0.5]
     policies: dict[str, tuple[Policy, int]] = {"chosen": (policy, _RUNS_OF_OTHERS // len(chosen))}
     if refusal(Thompson(), problem) is None:
         policies[THOMPSON] = Thompson(), _RUNS_OF_OTHERS // (4 * len(chosen))

@@ -68,7 +68,8 @@ def likeliest(problem: Problem, truth: str | None) -> list[int]:
     if truth is not None:
         return [problem.index(truth)]
     prior = np.array(problem.prior or [1.0] * len(problem.models))
-    return sorted(np.argsort(-prior, kind="stable")[:_MOST_MODELS].tolist())
+    most = min(_MOST_MODELS, np.count_nonzero(prior))
+    return sorted(np.argsort(-prior, kind="stable")[:most].tolist())
 
 
 def move_means(problem: Problem, model: int, by: float, random: np.random.Generator) -> list[Any]:

@@ -29,7 +29,7 @@ from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import play_cells
 from fpbandits.simulation.spec import RunSpec
 from fpbandits.simulation.truths import is_drawn, truths
-from fpbandits.theory.floor import LONGEST, MOST_MODELS, floor
+from fpbandits.theory.floor import floor, is_known
 
 RUNS = 100
 """Runs of each policy in each contest, by default."""
@@ -111,7 +111,7 @@ def _floor(contest: Contest, horizon: int) -> float | None:
     """
     problem = contest.problem
     names = [truth for truth in contest.truths if isinstance(truth, str)]
-    if horizon > LONGEST or len(problem.models) > MOST_MODELS or len(names) < len(contest.truths):
+    if not is_known(problem, horizon) or len(names) < len(contest.truths):
         return None
     if sorted(names) == sorted(problem.models):
         problem = replace(problem, prior=None)

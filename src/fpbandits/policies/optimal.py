@@ -74,18 +74,20 @@ class Optimal(PlainPolicy):
         object.__setattr__(self, "horizon", plays)
 
     def start(self, problem: Problem) -> list[float]:
-        return _program(problem, int(self.horizon)).start()
+        return _program(problem, problem.shares, int(self.horizon)).start()
 
     def choose(self, seen: Seen, random: Random) -> int:
         problem = seen.problem
         context = problem.contexts.index(seen.context) if seen.context is not None else 0
-        return _program(problem, int(self.horizon)).choose(seen.memory, context)
+        return _program(problem, problem.shares, int(self.horizon)).choose(seen.memory, context)
 
     def update(self, seen: Seen, arm: int, reward: float) -> None:
         problem = seen.problem
         if seen.context is not None:
             arm += len(problem.arms) * problem.contexts.index(seen.context)
-        seen.memory = _program(problem, int(self.horizon)).after(seen.memory, arm, reward)
+        seen.memory = _program(problem, problem.shares, int(self.horizon)).after(
+            seen.memory, arm, reward
+        )
 
 
 class _ByBelief:
@@ -174,8 +176,11 @@ def _value(problem: Problem, pair: int, reward: float) -> int:
 
 
 @lru_cache(maxsize=4)
-def _program(problem: Problem, horizon: int) -> _ByBelief | _ByCounts:
-    """Solve the program of a problem, or raise an error if it would be too large."""
+def _program(problem: Problem, shares: object, horizon: int) -> _ByBelief | _ByCounts:
+    """Solve the program of a problem, or raise an error if it would be too large.
+
+    ``shares`` are the problem's, which may be equal to one with others.
+    """
     # Whoever plays another policy does without the programs and SciPy, which take 0.2 s to import.
     from fpbandits.theory.counts import CountProgram
     from fpbandits.theory.floor import possible_models

@@ -51,7 +51,7 @@ class Filter:
         belief, cost = self.at(play), self._weights.cost_of(pair, reward, statistics)
         cost = np.where(belief > 0, cost, IMPOSSIBLE)
         least = cost.min()
-        if least >= IMPOSSIBLE / 2:
+        if least >= 1e-12 * IMPOSSIBLE:  # a reward between 0 and 1 counts as a part of a 1
             raise ConflictError(
                 "there is no posterior: no model that the truth may have moved to allows the "
                 "rewards, so the models or the transitions are wrong"
@@ -62,6 +62,10 @@ class Filter:
     def move_back(self) -> None:
         """Date all that was counted one play earlier: history comes before play 0."""
         self.play -= 1
+
+    def move_to(self, play: int) -> None:
+        """Date the belief at a play whose reward says nothing."""
+        self.play, self.belief = play, self.at(play)
 
     def at(self, play: int) -> Floats:
         """Return the belief in the truth of this play or a later one."""

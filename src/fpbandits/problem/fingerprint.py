@@ -1,4 +1,4 @@
-"""A digest of all that decides how a problem is played.
+"""A digest of what rewards mean and how they come: two problems with the same one are equal.
 
 Names, reward distributions, range, prior and transitions are part of it; the problem's name, its
 truth, the shares of contexts and the fitted units are not. Agents, stored runs and experiments keep

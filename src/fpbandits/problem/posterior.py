@@ -77,7 +77,7 @@ class Posterior:
         cost = numbers.reshape(-1) @ self._costs
         cost += self._prior_cost
         least = np.minimum.reduce(cost)  # for few models, faster than cost.min()
-        if least >= IMPOSSIBLE / 2:
+        if least >= 1e-12 * IMPOSSIBLE:  # a reward between 0 and 1 counts as a part of a 1
             raise ConflictError(
                 "there is no posterior: every model that the prior allows rules out some of the "
                 "rewards, so the models are wrong"

@@ -174,11 +174,12 @@ class Problem:
                [ 3., 18.]])
         """
         try:
-            rows = np.stack(np.broadcast_arrays(np.array(chances, float), amounts), axis=-1)
+            numbers = np.array(chances, float), np.array(amounts, float)
+            rows = np.stack(np.broadcast_arrays(*numbers), axis=-1)
         except (TypeError, ValueError):
             wanted = "expected numbers in chances[model][arm] and amounts[model][arm]"
             raise InputError(wanted) from None
-        return cls.of_family("revenue", rows.astype(np.float64), {"shape": shape}, **naming)
+        return cls.of_family("revenue", rows, {"shape": shape}, **naming)
 
     @classmethod
     def linear(

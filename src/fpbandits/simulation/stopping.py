@@ -87,6 +87,11 @@ def play_stopping(
     return results
 
 
+def can_be_sure(policy: Policy) -> bool:
+    """Tell whether runs of a policy can be played up to a verdict."""
+    return not getattr(policy, "change_rate", 0) and not isinstance(policy, PlainPolicy)
+
+
 def _check(cell: Cell) -> None:
     """Refuse a cell whose runs cannot end at a verdict."""
     policy = cell.policy
@@ -110,9 +115,9 @@ def play_until_verdict(
     problem, seed, horizon = cell.problem, cell.spec.seed, cell.spec.horizon
     models, pairs = len(problem.models), problem.pairs
     costs = problem.rewards.costs()
-    if costs is None:  # of 0/1 rewards, whose only statistic is their sum
+    if costs is None:  # of 0/1 rewards: of 0, and of 1
         means = problem.rewards.unit_means
-        costs = minus_log(1 - means), (minus_log(means) - minus_log(1 - means))[:, :, np.newaxis]
+        costs = minus_log(1 - means), minus_log(means)[:, :, np.newaxis]
     base, cost = map(np.ascontiguousarray, costs)
     means = problem.rewards.unit_means.reshape(models, -1, len(problem.arms))
     best = np.ascontiguousarray(means >= means.max(axis=2, keepdims=True) - TOLERANCE)
@@ -192,8 +197,9 @@ def _play(
     """Play one run up to its first verdict, or to the horizon; return how many plans it took.
 
     ``weights`` are the logarithms of prior times likelihood, by model. ``shares``, by model, and
-    ``statistics``, of one reward, are written to. ``base`` and ``cost`` are a family's `costs`;
-    ``best[model, context, arm]`` tells which arms are best. ``named`` gets the arms of the verdict.
+    ``statistics``, of one reward, are written to. ``base`` and ``cost`` are a family's `costs`; of
+    0/1 rewards, which have no statistics, what a 0 and a 1 cost. ``best[model, context, arm]``
+    tells which arms are best. ``named`` gets the arms of the verdict.
     """
     contexts = upto.size
     arms = base.shape[1] // contexts
@@ -215,9 +221,10 @@ def _play(
             _observe(prepared, here, arm if apart else pair, 1, total, random)
             t += 1
             for model in range(weights.size):
-                weights[model] -= base[model, pair]
                 if statistics.size == 0:
-                    weights[model] -= total * cost[model, pair, 0]
+                    weights[model] -= cost[model, pair, 0] if total > 0 else base[model, pair]
+                else:
+                    weights[model] -= base[model, pair]
                 for k in range(statistics.size):
                     weights[model] -= statistics[k] * cost[model, pair, k]
             if is_sure(weights, prior, error, best, shares, named):

@@ -18,6 +18,7 @@ import numpy as np
 from fpbandits.core.arrays import Floats, Ints
 from fpbandits.core.checks import amount, whole_number
 from fpbandits.errors import InputError
+from fpbandits.families.revenue import Revenue
 from fpbandits.problem.chain import refuse_moving
 from fpbandits.problem.files import the_problem
 from fpbandits.problem.problem import Problem
@@ -90,6 +91,12 @@ def floor(problem: Problem | str | os.PathLike[str], horizon: float) -> Floor:
     return floor_curve(problem, [horizon])[0]
 
 
+def is_known(problem: Problem, horizon: int) -> bool:
+    """Tell whether a floor is known: for few enough models and plays, but not for revenue."""
+    few = horizon <= LONGEST and len(problem.models) <= MOST_MODELS
+    return few and not isinstance(problem.rewards, Revenue)
+
+
 def floor_curve(
     problem: Problem | str | os.PathLike[str],
     times: Sequence[float],
@@ -103,6 +110,8 @@ def floor_curve(
     tell: Callable[[float], None] = progress or (lambda share: None)
     problem = the_problem(problem)
     refuse_moving(problem, "a floor")
+    if isinstance(problem.rewards, Revenue):
+        raise InputError(f"{problem.name}: floors of {problem.rewards.name} rewards are not known")
     horizons = [whole_number("horizon", time, least=1, most=LONGEST) for time in times]
     if not horizons or any(a >= b for a, b in pairwise(horizons)):
         raise InputError("a floor's times must increase, and there must be one")
