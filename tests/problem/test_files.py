@@ -401,3 +401,12 @@ def test_a_chain_is_written_back_bit_for_bit(tmp_path: Path) -> None:
     assert "a truth that moves" in repr(problem)
     with pytest.raises(InputError, match=r"use \.toml"):
         save_problem(problem, tmp_path / "p.csv")
+
+
+def test_a_file_that_could_not_be_read_is_not_written(tmp_path: Path) -> None:
+    models = 500
+    chain = np.random.default_rng(0).dirichlet(np.ones(models), models)
+    problem = Problem.bernoulli(np.full((models, 2), 0.5), transitions=chain)
+    with pytest.raises(InputError, match="larger than 4 MiB, the most that is read"):
+        save_problem(problem, tmp_path / "large.toml")
+    assert not (tmp_path / "large.toml").exists()

@@ -115,8 +115,12 @@ def save_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
     """
     path, problem = checked_path(path), the_problem(problem)
     with within(shown(path)):
-        text = problem_to_toml(problem) if _kind(path) == ".toml" else problem_to_csv(problem)
-    write_aside(path, text.encode())
+        kind = _kind(path)
+        content = (problem_to_toml if kind == ".toml" else problem_to_csv)(problem).encode()
+        if len(content) > SIZE_LIMITS[kind]:
+            most = SIZE_LIMITS[kind] // 2**20
+            raise InputError(f"it would be larger than {most} MiB, the most that is read")
+    write_aside(path, content)
 
 
 def _kind(path: Path) -> str:
