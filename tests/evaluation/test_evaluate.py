@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,10 @@ def test_units_that_the_models_know_are_warned_of() -> None:
     assert said.startswith("about 100% of these units are among those that the models were fitted")
     others = {**log, "user": [f"new {user}" for user in log["user"]]}
     assert fpb.evaluate(others, known, uniform=True, **ROLES).warnings == ()
+    # A full sketch whose hashes are smaller than that of any unit tells nothing.
+    full = replace(known, fitted_units=tuple(f"{number:012x}" for number in range(256)))
+    (said,) = fpb.evaluate(log, full, uniform=True, **ROLES).warnings
+    assert said.startswith("too few units to tell whether the models were fitted to some of them")
 
 
 def test_rows_are_taken_by_time() -> None:

@@ -8,9 +8,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from stores import PROBLEM, one, put
 
+from fpbandits.logs.log import read_log
+from fpbandits.problem.files import problem_to_toml
+from fpbandits.problem.problem import Problem
 from fpbandits.service.export import export
 from fpbandits.service.messages import Ask, Forget, Tell
 from fpbandits.service.migrate import migrate
@@ -71,6 +75,30 @@ def test_what_a_pending_decision_blocks_is_left_out(
     assert (found.counted, found.blocked, found.pending) == (len(counted), 3 - len(counted), 1)
     one(store, experiment, Forget(("u", 0)))
     assert len(exported(store, "e", path)) == 3
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_eligible_arms_of_any_name_can_be_evaluated_and_inherited(
+    store: Store, tmp_path: Path, ending: str
+) -> None:
+    names = ["red|blue", "red", "back\\\\slash\\"]
+    problem = Problem.bernoulli([[0.9, 0.1, 0.3], [0.1, 0.9, 0.3]], arms=names)
+    experiment = put(store, problem=problem_to_toml(problem), policy="thompson-theta")
+    some = [["red|blue", "red"], ["red|blue", names[2]], None]
+    for number in range(30):
+        one(store, experiment, Ask("u", None, None, some[number % 3]))
+        one(store, experiment, Tell(("u", number), float(number % 2)))
+    migrate(store, "e", "f", {"seed": 1})
+    inherited = [each.event.eligible for each in store.log(2, 0, 99)]
+    assert inherited == some * 10
+    for name in "ef":
+        path = tmp_path / f"log.{ending}"
+        export(store, name, path)
+        log = read_log(path, unit="unit", arm="arm", reward="reward", among="among", arms=names)
+        assert log.among is not None
+        assert log.sets is not None
+        eligible = [[names[arm] for arm in np.flatnonzero(log.sets[each])] for each in log.among]
+        assert eligible == [each or names for each in some * 10]
 
 
 def test_inherited_history_is_in_the_next_export_and_marked(store: Store, tmp_path: Path) -> None:

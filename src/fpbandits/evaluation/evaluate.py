@@ -212,7 +212,12 @@ def _warn_of_log(log: Log, problem: Problem) -> list[str]:
         rows = counted(log.control, "row")
         warnings.append(f"{rows} of control units left out: their arm was not drawn")
     seen = share_within(log.units, problem.fitted_units)
-    if seen > 0:
+    if seen is None:
+        warnings.append(
+            "too few units to tell whether the models were fitted to some of them: if so, policies "
+            "and baselines look better than they will on others"
+        )
+    elif seen > 0:
         warnings.append(
             f"about {seen:.0%} of these units are among those that the models were fitted to: "
             "policies and baselines look better than they will on others"

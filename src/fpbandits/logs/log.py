@@ -27,6 +27,7 @@ from fpbandits.core.checks import checked_name, checked_path, known_name
 from fpbandits.core.storage import shown
 from fpbandits.errors import Error, InputError, Place, counted, quote, unknown, wrong_type
 from fpbandits.families.estimator import Codes
+from fpbandits.logs.among import text_to_arms
 from fpbandits.logs.columns import Column, Flags, Labels, Reals, Times
 from fpbandits.logs.sources import Progress, file_chunks, frame_chunks, line_of
 
@@ -270,7 +271,7 @@ def _read_sets(
     sets = np.ones((len(texts), len(arms)), bool)
     for number, text in enumerate(texts):
         if text is not None:
-            names = [name.strip() for name in text.split("|")]
+            names = text_to_arms(text)
             for name in names:
                 if name not in arms:
                     row = int(rows[(codes == number).argmax()])

@@ -26,10 +26,13 @@ def sketch(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(map(_hash, names))[:MOST])
 
 
-def share_within(names: Sequence[str], other: Sequence[str]) -> float:
-    """Estimate the share of the names that are in the set of which ``other`` is the sketch."""
+def share_within(names: Sequence[str], other: Sequence[str]) -> float | None:
+    """Estimate the share of the names that are in the set of which ``other`` is the sketch.
+
+    None: the sketch tells of none of the names whether it is in the set.
+    """
     known = set(other)
     hashes = list(map(_hash, names))
     if len(other) >= MOST:
         hashes = [value for value in hashes if value <= other[-1]]
-    return sum(value in known for value in hashes) / max(1, len(hashes))
+    return sum(value in known for value in hashes) / len(hashes) if hashes else None

@@ -6,7 +6,7 @@ arm         what was played
 context     in which context; only where the problem has any
 reward      what counts: the reward that came, or the default instead
 propensity  how likely the policy was to choose this arm; empty where that is not known
-among       the arms that were eligible, as "9 EUR|12 EUR"; empty where all were
+among       the arms that were eligible, as "9 EUR|12 EUR"; empty where all were; see `logs.among`
 time        when it was decided, in seconds since 1970
 told        when its reward came, or the default reward took its place
 decision    the decision's name, as "3@user-17"
@@ -38,6 +38,7 @@ from fpbandits.agent.ledger import Late, Ledger
 from fpbandits.core.extras import needed_for
 from fpbandits.core.storage import shown, text_to_cell, written_aside
 from fpbandits.errors import InputError, quote
+from fpbandits.logs.among import arms_to_text
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import decision_name
 from fpbandits.service.step import DECISION, EXPIRED, FORGOT, OBSERVED, REWARD, Event
@@ -126,7 +127,7 @@ def _row(unit: str, decision: Event) -> Row:
         "arm": decision.arm,
         "context": decision.context,
         "propensity": decision.probability,
-        "among": None if decision.eligible is None else "|".join(decision.eligible),
+        "among": decision.eligible,
         "time": decision.time,
         "told": None,
         "decision": None,
@@ -152,11 +153,13 @@ def export(store: Store, name: str, path: Path, progress: Progress | None = None
     write = _write_parquet if ending == ".parquet" else _write_csv
     rewards = Rewards(experiment.late)
     with store.history(kept.id) as history, written_aside(path) as file:
-        flagged = (
-            row | {"control": control is not None and control.has(row["unit"])}
+        complete = (
+            row
+            | {"control": control is not None and control.has(row["unit"])}
+            | {"among": None if row["among"] is None else arms_to_text(row["among"])}
             for row in rewards.rows(history.events())
         )
-        rows = ([row[column] for column in columns] for row in flagged)
+        rows = ([row[column] for column in columns] for row in complete)
         write(file, columns, rows, progress or (lambda rows: None))
     return rewards
 

@@ -55,7 +55,8 @@ def report(store: Store, name: str, *, error: float = 0.05, most_units: int = EV
     error
         The probability that any interval against the control group is wrong, at all looks together.
     most_units
-        How many units' states are read, for what they believe; they are spread evenly over all.
+        How many units' states are read at most, for what they believe. If there are more units,
+        at least half as many are read, spread evenly over all.
     """
     (kept,) = experiments_of(store, name)
     experiment = Experiment.from_kept(kept)
@@ -117,10 +118,9 @@ def _beliefs(
     """Return sums by the units' likeliest models, and two alarms: misfits and blocked rewards."""
     models: defaultdict[str, _Sums] = defaultdict(_Sums)
     units, misfits, blocked = Counter[str](), 0, 0
-    every = max(1, -(-len(by_unit) // most_units))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for unit, state in history.rows("some_states", every) if experiment.is_current else ():
+        for unit, state in history.rows("some_states", most_units) if experiment.is_current else ():
             try:
                 agent, _ = unpack_unit(experiment, unit, state)
                 posterior = agent.posterior()

@@ -213,11 +213,11 @@ class Unit:
                 return self._erase(request, now)
 
     def observe(self, row: Mapping[str, Any], number: int) -> None:
-        """Observe a reward of another experiment's decision: a ``row`` of `export`."""
+        """Observe a reward of another experiment's decision: a row of `export.Rewards`."""
         arm, context, reward = row["arm"], row["context"], row["reward"]
         self.agent.observe(arm, reward, context)
         decided = None, arm, context, row["propensity"]
-        among = None if row["among"] is None else _as_json(row["among"].split("|"))
+        among = None if row["among"] is None else _as_json(row["among"])
         self._note(OBSERVED, number, row["time"], reward, decided, among)
 
     def _ask(self, request: Ask, now: float) -> Answer:

@@ -179,7 +179,13 @@ UPDATE fpbandits.events SET key = NULL WHERE seq > %s AND seq <= %s AND key IS N
 SELECT id, name FROM fpbandits.units WHERE experiment = %s ORDER BY id
 
 -- name: some_states
-SELECT name, state FROM fpbandits.units WHERE experiment = %s AND state IS NOT NULL AND id %% %s = 0
+-- By rank: ids are shared by all experiments, so those of one may all be odd.
+SELECT name, state FROM fpbandits.units WHERE id IN (
+    SELECT id FROM (
+        SELECT id, row_number() OVER (ORDER BY id) - 1 AS rank, count(*) OVER () AS total
+        FROM fpbandits.units WHERE experiment = %s AND state IS NOT NULL
+    ) AS ranked WHERE rank %% ((total - 1) / %s + 1) = 0
+)
 
 -- name: count_kinds
 SELECT kind, count(*) FROM fpbandits.events WHERE experiment = %s GROUP BY kind

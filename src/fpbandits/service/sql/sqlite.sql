@@ -120,7 +120,13 @@ UPDATE events SET key = NULL WHERE seq > ? AND seq <= ? AND key IS NOT NULL
 SELECT id, name FROM units WHERE experiment = ? ORDER BY id
 
 -- name: some_states
-SELECT name, state FROM units WHERE experiment = ? AND state IS NOT NULL AND id % ? = 0
+-- By rank: ids are shared by all experiments, so those of one may all be odd.
+SELECT name, state FROM units WHERE id IN (
+    SELECT id FROM (
+        SELECT id, row_number() OVER (ORDER BY id) - 1 AS rank, count(*) OVER () AS total
+        FROM units WHERE experiment = ? AND state IS NOT NULL
+    ) AS ranked WHERE rank % ((total - 1) / ? + 1) = 0
+)
 
 -- name: count_kinds
 SELECT kind, count(*) FROM events WHERE experiment = ? GROUP BY kind
