@@ -148,10 +148,12 @@ def _csv_chunks(
             while rows := list(islice(reader, _AT_ONCE)):
                 if not all(rows):
                     rows = [row for row in rows if row]
-                if min(map(len, rows), default=len(header)) < len(header):
-                    short = next(i for i, row in enumerate(rows) if len(row) < len(header))
-                    have = f"has {len(rows[short])} of {len(header)} fields"
-                    raise InputError(have, place=(("index", done + short),))
+                for row in np.flatnonzero(np.fromiter(map(len, rows), int) != len(header)):
+                    fields = rows[row]
+                    # Spreadsheets may end rows with empty fields.
+                    if len(fields) < len(header) or any(map(str.strip, fields[len(header) :])):
+                        have = f"has {len(fields)} of {len(header)} fields"
+                        raise InputError(have, place=(("index", done + int(row)),))
                 done += len(rows)
                 if progress is not None:
                     progress("reading the log", min(1.0, raw.tell() / size), 0.0)
