@@ -74,6 +74,7 @@ def test_arms_may_be_said() -> None:
     log = read(COLUMNS, arms=["100", "12", "9", "1"])
     assert log.arms == ("100", "12", "9", "1")
     assert log.pair.tolist() == [1, 2, 2, 0]
+    assert read(COLUMNS, arms=[100, 12.0, np.int64(9), "1"]).arms == log.arms
 
 
 @pytest.mark.parametrize(
@@ -115,6 +116,18 @@ def test_a_missing_number_of_a_float_column_is_named() -> None:
             read(frame({**COLUMNS, "pay": [1.0, None, 0.0, 0.0]}))
 
 
+def test_missing_values_of_pandas_are_missing() -> None:
+    for column, values, dtype in (
+        ("user", ["ann", None, "bob", "bob"], "string"),
+        ("arm", [9, None, 12, 12], "Int64"),
+        ("pay", [True, None, False, True], "boolean"),
+    ):
+        frame = pd.DataFrame({**COLUMNS, column: pd.array(values, dtype=dtype)})
+        with pytest.raises(InputError, match=r"row 1, counted from 0: the [a-z]+ is missing"):
+            read(frame)
+        assert read(frame, missing="drop").dropped == 1
+
+
 def test_other_refusals() -> None:
     with pytest.raises(InputError, match="row 3, counted from 0: unknown arm '100'"):
         read(COLUMNS, arms=["9", "12"])
@@ -124,6 +137,8 @@ def test_other_refusals() -> None:
         read({"user": [], "arm": [], "pay": []})
     with pytest.raises(InputError, match="unit must be a column's name, not 3"):
         read_log(COLUMNS, unit=3, arm="arm", reward="pay")  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(InputError, match="arms must be a list of names, not '9'"):
+        read(COLUMNS, arms="9")
 
 
 @given(st.binary(max_size=300))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from typing import Any
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from fpbandits.core.arrays import Bools, Floats
 from fpbandits.core.checks import number_text
-from fpbandits.errors import InputError, quote, unknown
+from fpbandits.errors import InputError, quote, unknown, wrong_type
 from fpbandits.families.estimator import Codes
 
 _NO_NUMBER = {"", "na", "n/a", "nan", "null", "none"}
@@ -118,7 +118,17 @@ def _name(value: Any) -> str | None:
 
 def _absent(value: Any) -> bool:
     """Tell whether a value of a data frame means that there is none."""
-    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
+    # That NA differs from itself is neither true nor false, so its type is asked for first.
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+
+
+def given_names(what: str, given: Any) -> list[str] | None:
+    """Return a user's list of names, written as a column's values are; None if there is none."""
+    if given is None:
+        return None
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise wrong_type(what, given, "a list of names")
+    return [_name(value) or "" for value in given]
 
 
 _MOST_DIGITS = 1_000

@@ -27,7 +27,7 @@ from fpbandits.core.checks import checked_name, checked_path, known_name
 from fpbandits.core.storage import shown
 from fpbandits.errors import Error, InputError, Place, counted, quote, unknown, wrong_type
 from fpbandits.families.estimator import Codes
-from fpbandits.logs.columns import Column, Flags, Labels, Reals, Times
+from fpbandits.logs.columns import Column, Flags, Labels, Reals, Times, given_names
 from fpbandits.logs.sources import Progress, file_chunks, frame_chunks, line_of
 
 MISSING = ("refuse", "drop")
@@ -165,7 +165,7 @@ def read_log(
         twice = next(name for name in names if names.count(name) > 1)
         words = f"the column {quote(twice)} is given two roles: each needs one of its own"
         raise InputError(words, about=(("column", twice),))
-    known = {"arm": arms, "context": contexts}
+    known = {"arm": given_names("arms", arms), "context": given_names("contexts", contexts)}
     where, path, by_lines = "the log", Path(), False
 
     def place(row: int) -> Place:
