@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -126,6 +127,39 @@ def test_missing_values_of_pandas_are_missing() -> None:
         with pytest.raises(InputError, match=r"row 1, counted from 0: the [a-z]+ is missing"):
             read(frame)
         assert read(frame, missing="drop").dropped == 1
+
+
+@pytest.mark.parametrize("make", ["Int64", "int64[pyarrow]", "polars", "arrow", "parquet"])
+def test_integers_keep_their_digits_next_to_a_gap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: str
+) -> None:
+    monkeypatch.setattr(sources, "_AT_ONCE", 2)  # with a gap in the second chunk alone
+    first = 2**60
+    users = [first, first + 1, None, first]
+    source: Any
+    if make == "polars":
+        source = pl.DataFrame({**COLUMNS, "user": users})
+    elif make == "arrow":
+        source = pa.table({**COLUMNS, "user": users})
+    elif make == "parquet":
+        source = tmp_path / "log.parquet"
+        pq.write_table(pa.table({**COLUMNS, "user": users}), source)
+    else:
+        source = pd.DataFrame({**COLUMNS, "user": pd.array(users, dtype=make)})
+    log = read(source, missing="drop")
+    assert log.units == [str(first), str(first + 1)]
+    assert log.unit.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("dtype", [float, object])
+def test_floats_are_whole_numbers_or_refused(dtype: type) -> None:
+    users = np.array([1.0, 4915112345636.0, 0.5, -(2.0**53) + 1], dtype)
+    wanted = ["1", "4915112345636", "0.5", "-9007199254740991"]
+    assert read({**COLUMNS, "user": users}).units == wanted
+    users[2] = 2.0**53
+    words = r"row 2, counted from 0: unit: 9007199254740992\.0 is a float that may have lost digits"
+    with pytest.raises(InputError, match=words):
+        read({**COLUMNS, "user": users})
 
 
 def test_other_refusals() -> None:
