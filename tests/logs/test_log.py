@@ -117,21 +117,24 @@ def test_a_missing_number_of_a_float_column_is_named() -> None:
             read(frame({**COLUMNS, "pay": [1.0, None, 0.0, 0.0]}))
 
 
-def test_missing_values_of_pandas_are_missing() -> None:
-    for column, values, dtype in (
+@pytest.mark.parametrize(
+    ("column", "values", "dtype"),
+    [
         ("user", ["ann", None, "bob", "bob"], "string"),
         ("arm", [9, None, 12, 12], "Int64"),
         ("pay", [True, None, False, True], "boolean"),
-    ):
-        frame = pd.DataFrame({**COLUMNS, column: pd.array(values, dtype=dtype)})
-        with pytest.raises(InputError, match=r"row 1, counted from 0: the [a-z]+ is missing"):
-            read(frame)
-        assert read(frame, missing="drop").dropped == 1
+    ],
+)
+def test_missing_values_of_pandas_are_missing(column: str, values: list[Any], dtype: Any) -> None:
+    frame = pd.DataFrame({**COLUMNS, column: pd.array(values, dtype=dtype)})
+    with pytest.raises(InputError, match=r"row 1, counted from 0: the [a-z]+ is missing"):
+        read(frame)
+    assert read(frame, missing="drop").dropped == 1
 
 
 @pytest.mark.parametrize("make", ["Int64", "int64[pyarrow]", "polars", "arrow", "parquet"])
 def test_integers_keep_their_digits_next_to_a_gap(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Any
 ) -> None:
     monkeypatch.setattr(sources, "_AT_ONCE", 2)  # with a gap in the second chunk alone
     first = 2**60
@@ -153,7 +156,7 @@ def test_integers_keep_their_digits_next_to_a_gap(
 
 @pytest.mark.parametrize("dtype", [float, object])
 def test_floats_are_whole_numbers_or_refused(dtype: type) -> None:
-    users = np.array([1.0, 4915112345636.0, 0.5, -(2.0**53) + 1], dtype)
+    users: Any = np.array([1.0, 4915112345636.0, 0.5, -(2.0**53) + 1], dtype)
     wanted = ["1", "4915112345636", "0.5", "-9007199254740991"]
     assert read({**COLUMNS, "user": users}).units == wanted
     users[2] = 2.0**53
