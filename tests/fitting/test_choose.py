@@ -72,6 +72,11 @@ def test_the_smallest_number_is_taken_that_is_not_clearly_worse_than_the_best() 
     assert 2 > gain(three, two) > 1
     assert fewest_types({1: one, 2: two, 3: three}, 2.0) == 2
     assert fewest_types({1: one, 2: two, 3: three}, 1.0) == 3
+    # Steady gains are many standard errors, and may still be negligible: here .8 and 8 nats.
+    for scale, types in ((0.1, 1), (1.0, 2)):
+        better = scored([-2.0 + 0.9 * scale, -2.0 + 1.1 * scale] * 4, -16.0 + 8 * scale)
+        assert gain(better, one) > 20
+        assert fewest_types({1: one, 2: better}, 1.0) == types
     # However much more four types gain on units learnt from, held out they are worse than three.
     four = scored([-1.5] * 8, 50.0)
     assert fewest_types({1: one, 2: two, 3: three, 4: four}, 2.0) == 2

@@ -11,6 +11,7 @@ import pytest
 from logs import added_up, drawn, matched
 from scipy.special import log_softmax, logsumexp
 
+import fpbandits as fpb
 from fpbandits.fitting import errors as module
 from fpbandits.fitting.em import Sample
 from fpbandits.fitting.errors import standard_errors
@@ -34,7 +35,7 @@ def fitted(seed: int, family: str, types: int, pseudo_count: float = 0.5, **how:
 def test_one_type_has_the_error_of_a_mean(
     family: str, variance: float, pseudo_count: float
 ) -> None:
-    """Pseudo-rewards count like others: there, the pooled mean is that of the type."""
+    """Pooled rewards are the type's own, and do not count twice."""
     truth, _, _, errors = fitted(
         1,
         family,
@@ -46,7 +47,7 @@ def test_one_type_has_the_error_of_a_mean(
         shown=1,
         repeats=1,
     )
-    wanted = np.sqrt(variance / (np.bincount(truth.log["arm"]) + pseudo_count))
+    wanted = np.sqrt(variance / np.bincount(truth.log["arm"]))
     # Scores of 3,000 units give a variance to 3 %, so an error to a third of that.
     np.testing.assert_allclose(errors.means[:, 0], wanted, rtol=0.08)
     assert errors.shares.tolist() == [0]
@@ -105,3 +106,24 @@ def test_intervals_cover_the_truth_as_often_as_they_say(family: str) -> None:
         inside.append(1 - far.mean())
     # 240 means of 40 logs: the noise of the coverage is about .018, and .05 is 2.7 times that.
     assert np.mean(inside) == pytest.approx(0.95, abs=0.05)
+
+
+def fit_one_type(seed: int, **how: Any) -> fpb.Fit:
+    log = drawn(seed, means=[[0.3, 0.5, 0.6]], shares=(1.0,), shown=3).log
+    return fpb.fit(log, unit="user", arm="arm", reward="reward", types=1, **how)
+
+
+def test_means_of_one_type_scatter_as_much_as_their_errors_say() -> None:
+    """The pseudo-count is estimated: it is large where there is one type."""
+    fits = [fit_one_type(seed) for seed in range(25)]
+    off = [(found.problem.means[0] - [0.3, 0.5, 0.6]) / found.errors["type1"] for found in fits]
+    # Chi-squared with 75 degrees of freedom: outside of these bounds in 1 of 500 such tests.
+    assert 42.7 < np.square(off).sum() < 118.6
+    # Of 75 intervals of 95 %, fewer than 65 hold the truth in 1 of 800 such tests.
+    assert (np.abs(off) < 1.96).sum() >= 65
+
+
+def test_an_arm_that_was_never_played_is_as_uncertain_as_one_reward() -> None:
+    errors = fit_one_type(0, arms=["0", "1", "2", "3"]).errors["type1"]
+    assert errors[:3].max() < 0.02
+    assert errors[3] == pytest.approx(0.5, abs=0.05)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,6 +75,7 @@ def test_arms_may_be_said() -> None:
     log = read(COLUMNS, arms=["100", "12", "9", "1"])
     assert log.arms == ("100", "12", "9", "1")
     assert log.pair.tolist() == [1, 2, 2, 0]
+    assert read(COLUMNS, arms=[100, 12.0, np.int64(9), "1"]).arms == log.arms
 
 
 @pytest.mark.parametrize(
@@ -115,6 +117,54 @@ def test_a_missing_number_of_a_float_column_is_named() -> None:
             read(frame({**COLUMNS, "pay": [1.0, None, 0.0, 0.0]}))
 
 
+@pytest.mark.parametrize(
+    ("column", "values", "dtype"),
+    [
+        ("user", ["ann", None, "bob", "bob"], "string"),
+        ("arm", [9, None, 12, 12], "Int64"),
+        ("pay", [True, None, False, True], "boolean"),
+    ],
+)
+def test_missing_values_of_pandas_are_missing(column: str, values: list[Any], dtype: Any) -> None:
+    frame = pd.DataFrame({**COLUMNS, column: pd.array(values, dtype=dtype)})
+    with pytest.raises(InputError, match=r"row 1, counted from 0: the [a-z]+ is missing"):
+        read(frame)
+    assert read(frame, missing="drop").dropped == 1
+
+
+@pytest.mark.parametrize("make", ["Int64", "int64[pyarrow]", "polars", "arrow", "parquet"])
+def test_integers_keep_their_digits_next_to_a_gap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Any
+) -> None:
+    monkeypatch.setattr(sources, "_AT_ONCE", 2)  # with a gap in the second chunk alone
+    first = 2**60
+    users = [first, first + 1, None, first]
+    source: Any
+    if make == "polars":
+        source = pl.DataFrame({**COLUMNS, "user": users})
+    elif make == "arrow":
+        source = pa.table({**COLUMNS, "user": users})
+    elif make == "parquet":
+        source = tmp_path / "log.parquet"
+        pq.write_table(pa.table({**COLUMNS, "user": users}), source)
+    else:
+        source = pd.DataFrame({**COLUMNS, "user": pd.array(users, dtype=make)})
+    log = read(source, missing="drop")
+    assert log.units == [str(first), str(first + 1)]
+    assert log.unit.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("dtype", [float, object])
+def test_floats_are_whole_numbers_or_refused(dtype: type) -> None:
+    users: Any = np.array([1.0, 4915112345636.0, 0.5, -(2.0**53) + 1], dtype)
+    wanted = ["1", "4915112345636", "0.5", "-9007199254740991"]
+    assert read({**COLUMNS, "user": users}).units == wanted
+    users[2] = 2.0**53
+    words = r"row 2, counted from 0: unit: 9007199254740992\.0 is a float that may have lost digits"
+    with pytest.raises(InputError, match=words):
+        read({**COLUMNS, "user": users})
+
+
 def test_other_refusals() -> None:
     with pytest.raises(InputError, match="row 3, counted from 0: unknown arm '100'"):
         read(COLUMNS, arms=["9", "12"])
@@ -124,6 +174,8 @@ def test_other_refusals() -> None:
         read({"user": [], "arm": [], "pay": []})
     with pytest.raises(InputError, match="unit must be a column's name, not 3"):
         read_log(COLUMNS, unit=3, arm="arm", reward="pay")  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(InputError, match="arms must be a list of names, not '9'"):
+        read(COLUMNS, arms="9")
 
 
 @given(st.binary(max_size=300))

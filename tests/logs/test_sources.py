@@ -76,12 +76,21 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     refused("folder.csv", None, "not a regular file")
 
 
-def test_a_short_row_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("row", "fields"), [("bob", 1), ("bob,9,50", 3), ("bob,9,,50", 4)])
+def test_a_row_of_another_length_than_the_header_is_named(
+    tmp_path: Path, row: str, fields: int
+) -> None:
     path = tmp_path / "log.csv"
-    path.write_text("user,reward\nann,1\nbob\n")
-    with pytest.raises(InputError, match="has 1 of 2 fields") as caught:
+    path.write_text(f"user,reward\nann,1\n{row}\n")
+    with pytest.raises(InputError, match=f"has {fields} of 2 fields") as caught:
         list(file_chunks(path, ["user", "reward"], None))
     assert caught.value.place == (("index", 1),)
+
+
+def test_a_row_may_end_with_empty_fields(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("user,reward\nann,1,, \nbob,2\n")
+    assert as_rows(file_chunks(path, ["user", "reward"], None)) == [("ann", "1"), ("bob", "2")]
 
 
 def test_no_data_frame() -> None:

@@ -7,9 +7,10 @@ types are compared by the paired differences of units, and their standard error.
 Let x be the gain, in nats, of one more type if its parameters were known. They must be estimated:
 with p of them, the gain is about x + p/2 on the training units and x − p/2 on as many held-out
 ones. So x is the mean of both gains, whatever p is. The best T is clearly better than a smaller one
-if x is more than two standard errors, and the choice is the smallest T that the best is not clearly
-better than. The best T alone is one type too many in about one log of five. Requiring two standard
-errors of the held-out gain would charge for estimation twice, and miss types that are there.
+if x is more than two standard errors and more than one nat, and the choice is the smallest T that
+the best is not clearly better than. The best T alone is one type too many in about one log of five.
+Requiring two standard errors of the held-out gain would charge for estimation twice, and miss types
+that are there.
 
 A number of types whose search went worse scores worse, so numbers with close scores are searched
 again (`fpbandits.fitting.search`).
@@ -281,18 +282,29 @@ def _best_of(scores: dict[int, Score]) -> int:
 
 
 def fewest_types(scores: dict[int, Score], errors: float) -> int:
-    """Return the fewest types whose score is within ``errors`` standard errors of the best."""
+    """Return the fewest types whose score is within ``errors`` standard errors of the best.
+
+    A score within _NEGLIGIBLE nats of the best counts as such, however small its error is.
+    """
     best = scores[_best_of(scores)]
-    return next(number for number in sorted(scores) if gain(best, scores[number]) <= errors)
+    return next(
+        number
+        for number, score in sorted(scores.items())
+        if gain_in_nats(best, score) <= _NEGLIGIBLE or gain(best, score) <= errors
+    )
+
+
+def gain_in_nats(best: Score, other: Score) -> float:
+    """Return how much better one number of types is than another, if parameters were known."""
+    return (best.held_out - other.held_out + best.training - other.training) / 2
 
 
 def gain(best: Score, other: Score) -> float:
-    """Return how much better one number of types is than another, in standard errors."""
-    nats = (best.held_out - other.held_out + best.training - other.training) / 2
+    """Return `gain_in_nats` in standard errors."""
     difference, units = best.each - other.each, best.weights.sum()
     mean = _total(difference, best.weights) / units
     spread = _total((difference - mean) ** 2, best.weights) / max(units - 1, 1)
-    return nats / math.sqrt(units * spread) if spread > 0 else 0.0
+    return gain_in_nats(best, other) / math.sqrt(units * spread) if spread > 0 else 0.0
 
 
 def estimate_pseudo_count(sample: Sample, mixture: Mixture) -> tuple[Sample, Mixture]:

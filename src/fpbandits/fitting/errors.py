@@ -2,9 +2,10 @@
 
 With s_u the gradient of a unit's log-likelihood, Σ_u s_u s_uᵀ estimates the information about all
 parameters of a mixture at once, although the units' types are not observed; the penalty (pooled
-rewards, and one more unit of each type: see `fitting.em`) adds its own curvature. The inverse is
-the covariance, and a mean's error follows by the delta method. Gradients are central differences of
-`Estimator.laws`.
+rewards, and one more unit of each type: see `fitting.em`) adds its own curvature. With one type the
+pooled rewards are the type's own, and counting them again would make errors too small. The inverse
+is the covariance, and a mean's error follows by the delta method. Gradients are central differences
+of `Estimator.laws`.
 
 Where that matrix would be too large, units are drawn with replacement (a bootstrap), and each
 replicate is fitted from the mixture found: 50 replicates give an error's first digit.
@@ -135,6 +136,9 @@ def _penalty_curvature(sample: Sample, mixture: Mixture, size: int) -> Floats:
     them.
     """
     pairs, types, depth = mixture.parameters.shape
+    pseudo_count = sample.pseudo_count
+    if types == 1:  # one pooled reward counts, so that an arm that was never played has its error
+        pseudo_count = min(pseudo_count, 1.0)
 
     def penalty(one: Floats, two: Floats) -> Floats:
         return sample.pooled_cost(mixture.parameters + one + two, mixture.common)
@@ -147,7 +151,7 @@ def _penalty_curvature(sample: Sample, mixture: Mixture, size: int) -> Floats:
             one, two = moves[d], moves[e]
             bend = penalty(one, two) - penalty(one, -two)
             bend += penalty(-one, -two) - penalty(-one, two)
-            curvature = sample.pseudo_count * bend.reshape(-1) / (4 * _SECOND_STEP**2)
+            curvature = pseudo_count * bend.reshape(-1) / (4 * _SECOND_STEP**2)
             added[first + d, first + e] = added[first + e, first + d] = curvature
     shares = np.exp(mixture.log_shares)
     # The shares' penalty is −Σ_t ln π_t, as if one more unit of each type had been seen.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from typing import Any
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from fpbandits.core.arrays import Bools, Floats
 from fpbandits.core.checks import number_text
-from fpbandits.errors import InputError, quote, unknown
+from fpbandits.errors import InputError, quote, unknown, wrong_type
 from fpbandits.families.estimator import Codes
 
 _NO_NUMBER = {"", "na", "n/a", "nan", "null", "none"}
@@ -71,12 +71,19 @@ class Labels(Column):
             distinct, first, inverse = np.unique(values, return_index=True, return_inverse=True)
             codes = np.empty(len(distinct), np.int32)
             for index in np.argsort(first):
-                codes[index] = self._codes[_name(distinct[index].item())]
+                codes[index] = self._codes[self._named(distinct[index].item(), int(first[index]))]
             self._append(codes[inverse])
             return
         if isinstance(values, np.ndarray):
-            values = list(map(_name, values.tolist()))
+            values = [self._named(value, row) for row, value in enumerate(values.tolist())]
         self._append(np.fromiter(map(self._codes.__getitem__, values), np.int32, len(values)))
+
+    def _named(self, value: Any, row: int) -> str | None:
+        """Return the name in a row of the present chunk."""
+        try:
+            return _name(value)
+        except InputError as error:
+            raise error.at(("index", self._rows + row), self.role) from None
 
     def kept(self, rows: Bools) -> tuple[list[str], Codes]:
         """Return the names in these rows, in order of appearance, and the code of each row."""
@@ -107,18 +114,39 @@ class Labels(Column):
         return tuple(order), indices[codes]
 
 
+_LEAST_INEXACT = 2**53
+"""From here on, different whole numbers may be the same float."""
+
+
 def _name(value: Any) -> str | None:
     """Return the name that a value stands for; None where there is none."""
     if isinstance(value, str):
         return value.strip() or None
     if _absent(value):
         return None
-    return number_text(value) if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    if not value.is_integer():
+        return number_text(value)
+    if abs(value) >= _LEAST_INEXACT:
+        words = f"{value!r} is a float that may have lost digits"
+        raise InputError(f"{words}: read the column as text or as integers")
+    return str(int(value))
 
 
 def _absent(value: Any) -> bool:
     """Tell whether a value of a data frame means that there is none."""
-    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
+    # That NA differs from itself is neither true nor false, so its type is asked for first.
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+
+
+def given_names(what: str, given: Any) -> list[str] | None:
+    """Return a user's list of names, written as a column's values are; None if there is none."""
+    if given is None:
+        return None
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise wrong_type(what, given, "a list of names")
+    return [_name(value) or "" for value in given]
 
 
 _MOST_DIGITS = 1_000

@@ -28,7 +28,7 @@ from fpbandits.core.storage import shown
 from fpbandits.errors import Error, InputError, Place, counted, quote, unknown, wrong_type
 from fpbandits.families.estimator import Codes
 from fpbandits.logs.among import text_to_arms
-from fpbandits.logs.columns import Column, Flags, Labels, Reals, Times
+from fpbandits.logs.columns import Column, Flags, Labels, Reals, Times, given_names
 from fpbandits.logs.sources import Progress, file_chunks, frame_chunks, line_of
 
 MISSING = ("refuse", "drop")
@@ -166,7 +166,7 @@ def read_log(
         twice = next(name for name in names if names.count(name) > 1)
         words = f"the column {quote(twice)} is given two roles: each needs one of its own"
         raise InputError(words, about=(("column", twice),))
-    known = {"arm": arms, "context": contexts}
+    known = {"arm": given_names("arms", arms), "context": given_names("contexts", contexts)}
     where, path, by_lines = "the log", Path(), False
 
     def place(row: int) -> Place:

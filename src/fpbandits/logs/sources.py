@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fpbandits.core.extras import needed_for
 from fpbandits.core.storage import cell_to_text
@@ -43,12 +44,22 @@ def frame_chunks(frame: Any, names: Sequence[str]) -> Iterator[Sequence[Any]]:
             f"expected the path of a log or a data frame with a column per role, not {quote(frame)}"
         )
     _check_columns(list(columns), names)
-    parts = [np.asarray(frame[name]) for name in names]
+    parts = [_as_array(frame[name]) for name in names]
     for name, part in zip(names, parts, strict=True):
         if part.ndim != 1 or len(part) != len(parts[0]):
             uneven = f"the column {quote(name)} does not have one value per row"
             raise InputError(uneven, about=(("column", name),))
     yield parts
+
+
+def _as_array(column: Any) -> NDArray[Any]:
+    """Return a column as an array: integers with gaps as objects, as floats have fewer digits."""
+    values = np.asarray(column)
+    kind = str(getattr(column, "dtype", getattr(column, "type", ""))).lower()
+    if values.dtype.kind == "f" and "int" in kind:
+        exact = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+        return np.array(exact, object)
+    return values
 
 
 def has_column(source: Any, name: str) -> bool:
@@ -105,7 +116,7 @@ def _parquet_chunks(
                 done += len(batch)
                 if progress is not None:
                     progress("reading the log", done / rows, 0.0)
-                yield [batch.column(name).to_numpy(zero_copy_only=False) for name in names]
+                yield [_as_array(batch.column(name)) for name in names]
     except (pyarrow.ArrowException, OSError) as error:
         raise StorageError(f"cannot be read as Parquet ({said(error, 100)})") from None
 
@@ -148,10 +159,12 @@ def _csv_chunks(
             while rows := list(islice(reader, _AT_ONCE)):
                 if not all(rows):
                     rows = [row for row in rows if row]
-                if min(map(len, rows), default=len(header)) < len(header):
-                    short = next(i for i, row in enumerate(rows) if len(row) < len(header))
-                    have = f"has {len(rows[short])} of {len(header)} fields"
-                    raise InputError(have, place=(("index", done + short),))
+                for row in np.flatnonzero(np.fromiter(map(len, rows), int) != len(header)):
+                    fields = rows[row]
+                    # Spreadsheets may end rows with empty fields.
+                    if len(fields) < len(header) or any(map(str.strip, fields[len(header) :])):
+                        have = f"has {len(fields)} of {len(header)} fields"
+                        raise InputError(have, place=(("index", done + int(row)),))
                 done += len(rows)
                 if progress is not None:
                     progress("reading the log", min(1.0, raw.tell() / size), 0.0)
