@@ -434,6 +434,21 @@ class StoreContract:
             found = {most: report(store, name, most_units=most)["looked_at"] for most in wanted}
             assert found == wanted, name
 
+    def test_a_unit_that_no_model_allows_is_in_the_report(self, store: Store) -> None:
+        sure = """
+            [models]
+            x = [1.0, 0.5]
+            y = [1.0, 0.4]
+        """
+        experiment = put(store, problem=sure, policy="frugal")
+        for number in range(12):
+            one(store, experiment, Ask("u"))
+            one(store, experiment, Tell(("u", number), 0.0))
+        found = report(store, "e")
+        assert found["looked_at"] == 1
+        assert found["misfits"] > 0
+        assert [model["units"] for model in found["models"].values()] == [0, 0]
+
     def test_a_reward_counts_once(self, store: Store) -> None:
         experiment = put(store)
         one(store, experiment, Ask("u"))

@@ -147,6 +147,17 @@ def test_another_history_is_not_mixed_in(store: Store) -> None:
     assert agent_of(store, "new", "u0").observed == 3
 
 
+def test_nothing_is_migrated_back_or_to_itself(store: Store) -> None:
+    """Rewards would count twice."""
+    played(store, 2, 3)
+    migrate(store, "e", "new", {})
+    plays = agent_of(store, "e", "u0").plays
+    for old in ("e", "new"):
+        with pytest.raises(ConflictError, match=f"'e' is no newer than '{old}'.*count twice"):
+            migrate(store, old, "e", {})
+    assert agent_of(store, "e", "u0").plays == plays
+
+
 def test_a_unit_of_any_size_is_given_part_by_part(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

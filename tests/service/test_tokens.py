@@ -6,6 +6,7 @@ import hashlib
 import hmac
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -146,6 +147,22 @@ def test_a_file_that_changes_is_read_again(
     file.unlink()
     assert role_of(known, second) == "admin"
     assert [record.levelname for record in caplog.records].count("ERROR") == 3
+
+
+def test_a_file_that_could_not_be_read_for_a_while_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "tokens"
+    token = add_token(file, "decide")
+    monkeypatch.setattr(tokens, "_CHECK_SECONDS", 0.0)
+    known = TokenFile(file)
+    add_token(file, "admin")
+    file.write_text(file.read_text().splitlines()[1])  # the first is revoked
+    with monkeypatch.context() as unreadable:
+        unreadable.setattr(tokens, "read_tokens", Mock(side_effect=InputError("not yours")))
+        assert role_of(known, token) == "decide"
+    file.chmod(0o640)
+    assert role_of(known, token) is None
 
 
 def test_tokens_made_at_the_same_time_are_all_there(tmp_path: Path) -> None:

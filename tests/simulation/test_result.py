@@ -118,7 +118,7 @@ def test_figures(result: Result, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="unknown band 'sd'"):
         result.plot(band="sd")
     outside = simulate(load_problem("paper:two"), truth=[0.5, 0.6], horizon=10, runs=2)
-    with pytest.raises(InputError, match="no bounds are known for a truth outside"):
+    with pytest.raises(InputError, match="bounds are known for a single model"):
         outside.plot(bounds=True)
 
 
@@ -172,3 +172,14 @@ def test_odd_figures(result: Result) -> None:
 def test_ties_among_true_means_cost_nothing() -> None:
     problem = Problem.bernoulli([[0.5, 0.5]], truth="theta1")
     assert simulate(problem, UCB1(), horizon=100, runs=3).final_regret("ucb1").tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("time", [10, 25])
+def test_what_is_cut_before_the_truth_changes_can_be_loaded(tmp_path: Path, time: int) -> None:
+    truth = {0: "theta1", 20: "theta2", 40: "theta1"}
+    whole = simulate("paper:two", "ucb1", truth=truth, horizon=50, runs=3, times=range(1, 51))
+    cut = whole.until(time)
+    cut.save(tmp_path / "cut.npz")
+    loaded = Result.load(tmp_path / "cut.npz")
+    assert loaded.starts == tuple(start for start in (0, 20) if start < time)
+    assert loaded.mean_regret("ucb1").tolist() == whole.mean_regret("ucb1")[:time].tolist()

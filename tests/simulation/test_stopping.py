@@ -206,3 +206,9 @@ def test_a_mean_of_one_forgets_nothing() -> None:
         assert result.stops is not None
         stops.append(result.stops["ucb1"].tolist())
     assert stops[0] == stops[1]
+
+
+def test_a_truth_that_moves_has_no_verdict() -> None:
+    moving = fpb.Problem.bernoulli([[0.5, 0.4], [0.3, 0.6]], transitions=[[0.9, 0.1], [0.1, 0.9]])
+    with pytest.raises(fpb.InputError, match="moves by its transitions, and a verdict is for"):
+        fpb.simulate(moving, "ucb1", stop=0.05, horizon=20, runs=2)

@@ -71,6 +71,7 @@ class FPLLR(LikelihoodPolicy):
     """
 
     name = "fp-llr"
+    revision = 2
     contexts = Contexts.TOGETHER
     eligible = Eligible.MARKED
     guarantee = "bounded regret where B(θ°) is empty, else O(log T)"

@@ -131,6 +131,7 @@ class Optimist(LikelihoodPolicy):
     change_rate: float = 0.0
 
     name = "optimist"
+    revision = 2
     contexts = Contexts.TOGETHER
     eligible = Eligible.MARKED
     prepared_type = OptimistData

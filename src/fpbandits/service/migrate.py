@@ -113,6 +113,11 @@ def migrate(
     existing = store.experiment(wanted.name)
     if existing is not None and not same_definition(existing.definition, wanted.definition):
         raise ConflictError(f"{quote(new)} is another experiment: give the new one its own name")
+    if existing is not None and existing.id <= kept_source.id:
+        raise ConflictError(
+            f"{quote(new)} is no newer than {quote(old)}, which may have its rewards already: they "
+            "would count twice; give the new one its own name"
+        )
     migration = Migration()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an agent warned when its reward came

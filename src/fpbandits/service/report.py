@@ -117,22 +117,26 @@ def _beliefs(
 ) -> Report:
     """Return sums by the units' likeliest models, and two alarms: misfits and blocked rewards."""
     models: defaultdict[str, _Sums] = defaultdict(_Sums)
-    units, misfits, blocked = Counter[str](), 0, 0
+    units, looked_at, misfits, blocked = Counter[str](), 0, 0, 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for unit, state in history.rows("some_states", most_units) if experiment.is_current else ():
             try:
                 agent, _ = unpack_unit(experiment, unit, state)
+            except Error:  # it cannot be read
+                continue
+            looked_at += 1
+            misfits += agent.misfits
+            blocked += sum(waiting.rewards for waiting in agent.blocked.values())
+            try:
                 posterior = agent.posterior()
-            except Error:  # it cannot be read, or an earlier version kept too little
+            except Error:  # no model allows its rewards, or an earlier version kept too little
                 continue
             likeliest = max(posterior, key=posterior.__getitem__)
             units[likeliest] += 1
             models[likeliest] = models[likeliest].plus(*by_unit.get(unit, _Sums()))
-            misfits += agent.misfits
-            blocked += sum(waiting.rewards for waiting in agent.blocked.values())
     return {
-        "looked_at": units.total(),
+        "looked_at": looked_at,
         "misfits": misfits,
         "blocked": blocked,
         "models": {

@@ -127,12 +127,12 @@ class TokenFile:
 
 
 def _fingerprint(path: Path) -> tuple[int, ...]:
-    """Return numbers that change when a file does."""
+    """Return numbers that change when a file does, or who may read it."""
     try:
         status = path.stat()
     except OSError:
         return ()
-    return status.st_mtime_ns, status.st_size, status.st_ino
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 def read_tokens(path: Path) -> Tokens:

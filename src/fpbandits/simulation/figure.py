@@ -194,7 +194,9 @@ class _Bound(NamedTuple):
 def _bounds(result: Result) -> list[_Bound]:
     """Return the bounds on regret under the truth, which must be a model."""
     if result.truth not in result.problem.models:
-        raise InputError(f"no bounds are known for a truth outside Θ ({result.truth})")
+        raise InputError(
+            f"bounds are known for a single model that is true throughout, not for {result.truth}"
+        )
     case: Any = analyze(result.problem, result.truth).cases[0]
     logs, ucb1 = np.log(result.times), case.ucb1
     at_most = ucb1.constant + ucb1.log_coefficient * logs

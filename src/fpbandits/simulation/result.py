@@ -167,9 +167,15 @@ class Result:
     def until(self, time: int) -> Result:
         """Return what was recorded up to a time."""
         shown = self.times <= whole_number("time", time, least=int(self.times[0]), most=2**63 - 1)
+        times, means = self.times[shown], self.truth_means
+        starts = tuple(start for start in self.starts if start < times[-1])
+        if len(starts) < len(self.starts):
+            means = means[: len(starts)] if len(starts) > 1 else means[0]
         return replace(
             self,
-            times=self.times[shown],
+            times=times,
+            starts=starts,
+            truth_means=means,
             pulls={policy: pulls[:, shown] for policy, pulls in self.pulls.items()},
         )
 

@@ -123,7 +123,7 @@ class RunSpec:
 
     def leap_error(self, problem: Problem) -> float:
         """Return the probability of an error per leap and arm, over all of its statistics."""
-        stepwise = not self.leap or self.stop is not None
+        stepwise = not self.leap or self.stop is not None or self.delay != 0
         exact = self.worst_case or stepwise  # in the worst case the envelope is certain
         return 0.0 if exact else LEAP_ERROR * max(1, problem.rewards.statistics)
 

@@ -101,3 +101,19 @@ def test_what_is_kept_is_what_would_be_computed(family: str) -> None:
             # Half of the time just below what raises it, half of the time just above.
             limit = surprises.min() - np.log(n + 1.0).sum() + (1e-6 if number % 2 else -1e-6)
             assert nothing_fits(theta, state, kept, limit) == (number % 2 == 0)
+
+
+@pytest.mark.parametrize("policy", ["optimist", "fp-llr", "frugal"])
+def test_a_first_model_that_is_ruled_out_hides_no_other(policy: str) -> None:
+    """Under the third model arm 1 is best in a, and arm 2 in b; the first allows no 0 of arm 1."""
+    means = [[[1, 0.2], [0.5, 0.4]], [[0.3, 0.9], [0.9, 0.1]], [[0.5, 0.2], [0.1, 0.8]]]
+    problem = Problem.bernoulli(means, contexts=["a", "b"])
+    agent, random = Agent(problem, policy), np.random.default_rng(0)
+    right = 0
+    for number in range(600):
+        context = "ab"[number % 2]
+        decision = agent.ask(context=context)
+        arm = problem.arms.index(decision.arm)
+        agent.tell(decision, float(random.random() < means[2][number % 2][arm]))
+        right += number >= 300 and arm == number % 2
+    assert right > 250

@@ -21,9 +21,11 @@ from fpbandits.policies.shared.levels import Theta
 def weigh_in_contexts(theta: Theta, state: State, fit: Fit) -> int:
     """Fill ``fit.deficit``; return the first model that fits best.
 
-    Deficits are added up context by context, less those of the last reference model, and once more
-    if another model fits better now: equal levels cancel exactly. Unless models are weighed by law,
-    n rewards with sum S cost S·win + (n − S)·loss: only differences between models matter here.
+    Deficits are added up context by context, less those of the last reference model, and again if
+    another model fits better now: equal levels cancel exactly. A reference that rewards rule out
+    hides all other differences: then the next is any model that is left, and the one after it the
+    best. Unless models are weighed by law, n rewards with sum S cost S·win + (n − S)·loss: only
+    differences between models matter here.
     """
     memo, arms, deficit = fit.memo, theta.arms, fit.deficit
     for context in range(theta.best.shape[0]):
@@ -31,13 +33,15 @@ def weigh_in_contexts(theta: Theta, state: State, fit: Fit) -> int:
             if _has_changed(state, memo, pair):
                 _recompute(theta, state, fit, pair)
                 memo.reference[context], memo.total[context] = -1, math.nan
-    before = fit.reference[0]
-    _add_up(theta, fit, before)
-    reference = first_best(deficit, minimum(deficit))
-    if reference != before:
-        _add_up(theta, fit, reference)
-        fit.reference[0] = reference
-    return reference
+    reference = fit.reference[0]
+    _add_up(theta, fit, reference)
+    for _ in range(2):
+        best = first_best(deficit, minimum(deficit))
+        if best != reference:
+            reference = best
+            _add_up(theta, fit, reference)
+    fit.reference[0] = reference
+    return int(reference)
 
 
 @jitted
