@@ -47,7 +47,9 @@ def test_states_of_an_earlier_form_are_rebuilt(
     path.write_bytes(gzip.decompress(OLD.read_bytes()))
     run(capsys, "upgrade", str(path))
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("UPDATE experiments SET states = 1 WHERE name IN ('waiting', 'wide')")
+        connection.execute(
+            "UPDATE experiments SET states = 1 WHERE name IN ('waiting', 'forgetful')"
+        )
     assert "the states of 2 experiments were rebuilt\n" in run(capsys, "upgrade", str(path))[2]
     with closing(open_store(str(path))) as store:
         assert {kept.states for kept in store.experiments()} == {2}
