@@ -24,7 +24,6 @@ from fpbandits.engine.plain import PlainPolicy
 from fpbandits.engine.policy import Contexts, Policy
 from fpbandits.errors import InputError
 from fpbandits.families.information import minus_log
-from fpbandits.problem.chain import refuse_moving
 from fpbandits.simulation.cell import Cell
 from fpbandits.simulation.kernel import draw_sum, enter_context, law_of
 from fpbandits.simulation.result import Result
@@ -96,7 +95,11 @@ def can_be_sure(policy: Policy) -> bool:
 def _check(cell: Cell) -> None:
     """Refuse a cell whose runs cannot end at a verdict."""
     policy = cell.policy
-    refuse_moving(cell.problem, "a verdict")
+    if cell.problem.transitions is not None:
+        raise InputError(
+            f"the truth of {cell.problem.name} moves by its transitions, and a verdict is for a "
+            "truth that does not: leave out stop"
+        )
     if getattr(policy, "change_rate", 0):
         raise InputError(
             f"{policy} expects the truth to change, and a verdict is for a truth that does not: "
