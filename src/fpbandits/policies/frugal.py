@@ -30,7 +30,7 @@ If the problem has transitions, p follows them, and the rate is that at which th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -118,7 +118,8 @@ class Frugal(LikelihoodPolicy):
         lasting = self.delta, self.kappa, self.horizon, self.lifetime
         doubts = alarm_of(self.false_alarm), trusted, *self.changes(problem)
         shares = np.array(problem.shares or (1.0,))
-        costs = map(np.ascontiguousarray, reward_costs(theta, problem))
+        whole = replace(self, change_rate=0.0).theta(problem)  # tells what is impossible
+        costs = map(np.ascontiguousarray, reward_costs(whole, problem))
         return FrugalData(theta, *lasting, *doubts, shares, *costs)
 
     def workspace(self, prepared: FrugalData, pairs: int) -> FrugalWork:

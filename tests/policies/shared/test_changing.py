@@ -45,6 +45,41 @@ def test_beliefs_leak_as_those_of_a_chain_that_is_drawn_anew(policy: Any, prior:
         belief = 0.95 * belief / belief.sum() + 0.05 * start
 
 
+@pytest.mark.parametrize("likelihood", ["law", "means"])
+@pytest.mark.parametrize("kind", [ThompsonTheta, BeliefGreedy, Optimist, Frugal])
+@pytest.mark.parametrize("laws", ["bernoulli", "categorical"])
+def test_a_model_that_was_impossible_comes_back(kind: Any, likelihood: str, laws: str) -> None:
+    """Against the same filter, through rewards that one model rules out, and then the other."""
+    means = np.array([[1.0, 1.0], [0.0, 0.0], [0.5, 0.5]])
+    if laws == "bernoulli":
+        problem = Problem.bernoulli(means)
+    else:
+        problem = Problem.discrete([[[1 - m, m] for m in row] for row in means], [0, 1])
+    agent, start = Agent(problem, kind(change_rate=0.05, likelihood=likelihood)), np.full(3, 1 / 3)
+    belief = start
+    for reward in [1] * 5 + [0] * 30 + [1] * 40 + [0, 1, 0] + [1] * 5:
+        decision = agent.ask()
+        found = np.exp(-np.array(agent.state()["beliefs"][:3]))
+        np.testing.assert_allclose(found / found.sum(), belief, rtol=1e-9)
+        agent.tell(decision.id, reward)
+        belief = belief * (means[:, 0] if reward else 1 - means[:, 0])
+        belief = 0.95 * belief / belief.sum() + 0.05 * start
+
+
+def test_agents_that_kept_an_infinite_cost_forget_it() -> None:
+    problem = Problem.bernoulli([[1.0, 0.5], [0.2, 0.5]])
+    agent = Agent(problem, ThompsonTheta(change_rate=0.05))
+    for _ in range(3):
+        agent.tell(agent.ask(), 1)
+    agent.ask()
+    old = agent.state()
+    old["beliefs"][2:4] = [1e250, 0.0]  # what the first model cost so far, before 0.9.0
+    again = Agent.from_state(old, problem)
+    again.ask()
+    found = np.exp(-np.array(again.state()["beliefs"][:2]))
+    assert found[1] > 1e-3 * found[0]
+
+
 def test_late_rewards_leak_once_for_each() -> None:
     """Plans without news change no belief; three rewards at once leak as three plays do."""
     problem = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]])

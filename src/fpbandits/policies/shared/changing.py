@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from fpbandits.core.arrays import Floats
 from fpbandits.engine.compiling import jitted
 from fpbandits.engine.contract import CLOCK, State
@@ -31,6 +33,16 @@ def numbers_kept(problem: Problem) -> int:
     `BEGUN` or `GIVEN`.
     """
     return len(problem.models) + problem.pairs * (2 + problem.rewards.statistics) + 2
+
+
+def without_infinity(theta: Theta) -> Theta:
+    """Let a reward that is impossible under a model cost it some hundred nats at most.
+
+    `follow` takes differences of sums over all rewards, and infinity would hide all later rewards.
+    """
+    base, cost = (np.where(c >= IMPOSSIBLE, 700.0, c) for c in (theta.base, theta.cost))
+    levels = theta.levels if theta.normal else theta.levels.clip(1e-300, 1 - 1e-16)
+    return theta._replace(levels=levels, base=base, cost=cost)
 
 
 @jitted
@@ -64,7 +76,9 @@ def follow(
     for model in range(models):
         moved = beliefs[model] if beliefs[last] > 0 else prior[model]
         if chain is None:
-            moved += deficit[model] - beliefs[models + model]
+            before = beliefs[models + model]
+            # Earlier versions kept infinite costs.
+            moved += deficit[model] - before if before < 1e-12 * IMPOSSIBLE else 0.0
             beliefs[models + model] = deficit[model]
         else:
             moved += deficit[model]

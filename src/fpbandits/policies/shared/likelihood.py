@@ -35,7 +35,7 @@ from fpbandits.engine.contract import Envelope, Prepared, State, Workspace
 from fpbandits.engine.envelope import corners
 from fpbandits.engine.options import options
 from fpbandits.errors import InputError, wrong_value
-from fpbandits.policies.shared.changing import numbers_kept
+from fpbandits.policies.shared.changing import numbers_kept, without_infinity
 from fpbandits.policies.shared.deficit import EQUAL, allowance, bernoulli_deficit, surprise
 from fpbandits.policies.shared.fit import Fit, FitOnly, first_best, minimum, new_fit
 from fpbandits.policies.shared.levels import Theta, ThetaPolicy, theta
@@ -83,14 +83,13 @@ class LikelihoodPolicy(ThetaPolicy):
 
     def theta(self, problem: Problem) -> Theta:
         """Sort Θ into levels: of distributions, or of means."""
-        if self.likelihood == LAW:
-            return theta(problem, by_law=True)
-        if not problem.rewards.bounded:
+        if self.likelihood == MEANS and not problem.rewards.bounded:
             raise InputError(
                 f"likelihood={MEANS} takes rewards in a range, and "
                 f"{problem.rewards.name} ones have none: leave it out"
             ).at(self.name)
-        return theta(problem)
+        sorted_ = theta(problem, by_law=self.likelihood == LAW)
+        return without_infinity(sorted_) if getattr(self, "change_rate", 0.0) else sorted_
 
     def extra_numbers(self, problem: Problem) -> int:
         """Return how many numbers `changing.follow` keeps, if the truth changes."""
