@@ -216,5 +216,7 @@ def test_the_gap_in_contexts_is_within_a_context(written: Written) -> None:
     )
     (label,) = study.labels.values()
     assert (label["gap"], label["arms"], label["models"]) == (0.25, 2, 1)
+    (label,) = written("runs = 1\n[[problems]]\n[problems.models]\nx = [0.5, 0.5]").labels.values()
+    assert label["gap"] == 0
     (remark,) = study.remarks
     assert "fp-ucb knows nothing of contexts" in remark
