@@ -10,6 +10,7 @@ import pytest
 from command import refusal, run
 from stores import PROBLEM, one, put
 
+from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import Ask, Tell
 from fpbandits.service.store import open_store
 
@@ -67,3 +68,52 @@ def test_it_says_what_was_left_out_what_is_pending_and_what_became_of_types(
         "  x        1  → 1 x",
         "  y        1  → 1 z",
     ]
+
+
+def test_it_says_why_units_were_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, models = tmp_path / "a.db", tmp_path / "new.toml"
+    moving = PROBLEM + "[transitions]\nx = {x = 0.9, y = 0.1}\ny = {x = 0.1, y = 0.9}\n"
+    models.write_text(moving)
+    words = ("migrate", str(path), str(models), "--from", "e", "--to", "f")
+    with closing(open_store(str(path), make=True)) as store:
+        old = put(store, problem=moving, policy="frugal")
+        for unit in "uvw":
+            for _ in range(2):
+                one(store, old, Ask(unit))
+            one(store, old, Tell((unit, 0), 1.0))
+        run(capsys, *words)
+        kept = store.experiment("f")
+        assert kept is not None
+        new = Experiment.from_kept(kept)
+        one(store, new, store.find_events((new.id, "u")))
+        one(store, new, Ask("v"))
+        one(store, old, store.find_events((old.id, "w")))
+        for unit in "uv":
+            one(store, old, Tell((unit, 1), 1.0))
+    lines = run(capsys, *words)[1].splitlines()
+    assert lines == [
+        "f has the history of 1 unit, 1 reward, and takes requests",
+        "1 unit left out: erased in f",
+        "1 unit erased in e and not in f, which still has its history: erase it there, too",
+        "1 reward of 1 unit left out: the truth moves with every decision, and f has decided since",
+    ]
+    found = json.loads(run(capsys, *words, "--json")[1])
+    assert (found["erased"], found["not_erased"], found["decided"]) == (1, 1, {"v": 1})
+
+
+def test_a_control_group_gets_another_arm(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, models = tmp_path / "a.db", tmp_path / "new.toml"
+    models.write_text(PROBLEM.replace('"b"', '"c"'))
+    with closing(open_store(str(path), make=True)) as store:
+        one(store, put(store, control={"arm": "b", "share": 0.25}), Ask("u"))
+    words = ("migrate", str(path), str(models), "--from", "e", "--to", "f", "--retire", "b")
+    assert "give it another one with --control ARM" in refusal(capsys, *words)
+    assert run(capsys, *words, "--control", "c")[0] == 0
+    with closing(open_store(str(path))) as store:
+        kept = store.experiment("f")
+        assert kept is not None
+        assert json.loads(kept.definition)["control"] == {"arm": "c", "share": 0.25}

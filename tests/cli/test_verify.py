@@ -39,6 +39,17 @@ def test_all_as_logged(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (code, json.loads(out)["as_logged"]) == (0, True)
 
 
+def test_what_is_being_deleted_is_left_out(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(sqlite3.connect(store, isolation_level=None)) as connection:
+        connection.execute("UPDATE experiments SET status = 'deleting' WHERE name = 'e'")
+        connection.execute("DELETE FROM events WHERE seq < 3")
+    said = "e is left out: it is being deleted\n"
+    assert run(capsys, "verify", str(store)) == (0, "3 decisions, all as logged\n", said)
+    words = (str(store), "--experiment", "e")
+    assert "'e' is being deleted" in refusal(capsys, "verify", *words)
+    assert "'e' is being deleted" in refusal(capsys, "export", *words, str(store) + ".csv")
+
+
 def test_what_differs_is_shown_with_exit_code_1(
     store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

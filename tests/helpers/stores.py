@@ -22,7 +22,7 @@ from fpbandits.errors import ConflictError, Error, InputError, UnavailableError,
 from fpbandits.logs.log import read_log
 from fpbandits.service import migrate as migrate_module
 from fpbandits.service import store as store_module
-from fpbandits.service.adopt import adopt, renew_states
+from fpbandits.service.adopt import adopt, needs_adopting, renew_states
 from fpbandits.service.batches import handle_together
 from fpbandits.service.experiment import MIGRATING, OPEN, Experiment, Stamp, checked_experiment
 from fpbandits.service.export import export
@@ -340,7 +340,13 @@ class StoreContract:
             one(other, experiment, Ask("u0"))
         with pytest.raises(ConflictError, match="is being deleted"):
             adopt(store, "e")
-        assert [other.delete_some(kept.id) for _ in range(5)] == [True] * 4 + [False]
+        assert other.delete_some(kept.id)
+        found = verify(store)
+        assert (found.deleting, found.decisions, found.shown) == (["e"], 3, [])
+        for refuses in (verify, report, lambda store, name: migrate(store, name, "new", {})):
+            with pytest.raises(ConflictError, match="'e' is being deleted"):
+                refuses(store, "e")
+        assert [other.delete_some(kept.id) for _ in range(4)] == [True] * 3 + [False]
         assert [each.name for each in store.experiments()] == ["stays"]
         assert (len(events(store, experiment)), len(events(store, stays))) == (0, 3)
         again = put(store)
@@ -957,6 +963,94 @@ class StoreContract:
         assert renew_states(store) == 1
         assert renew_states(store) == 0
         assert everything(store, experiment) == before
+        assert verify(store).shown == []
+
+    def test_states_of_what_is_being_deleted_are_left_alone(
+        self, store: Store, alter: Callable[[str], None]
+    ) -> None:
+        """What is left of its log cannot be repeated."""
+        experiment = put(store)
+        one(store, experiment, Ask("u"))
+        one(store, experiment, Tell(("u", 0), 1.0))
+        alter("DELETE FROM events WHERE kind = 'decision'")
+        alter("UPDATE experiments SET states = 1, status = 'deleting'")
+        assert renew_states(store) == 0
+        alter("UPDATE experiments SET revision = 0")
+        kept = store.experiment("e")
+        assert kept is not None
+        assert not needs_adopting(kept)
+
+    def test_a_closed_experiment_is_adopted_and_stays_closed(
+        self, store: Store, alter: Callable[[str], None]
+    ) -> None:
+        for name, kinds in (("open", ["closed", "reopened"]), ("e", ["closed"])):
+            experiment = put(store, name)
+            one(store, experiment, Ask("u"))
+            kept = store.experiment(name)
+            assert kept is not None
+            for kind in kinds:
+                status = "closed" if kind == "closed" else OPEN
+                kept = store.change_experiment(kept, status, kind=kind)
+            before, number = kept.status, f"WHERE id = {kept.id}"
+            assert adopt(store, name) == kept
+            for interrupted in (True, False):
+                alter(f"UPDATE experiments SET revision = 0 {number}")
+                if interrupted:
+                    with pytest.raises(KeyboardInterrupt):
+                        adopt(store, name, interrupt)
+                    assert [each.status for each in store.experiments() if each.name == name] == [
+                        "adopting"
+                    ]
+                adopted = adopt(store, name)
+                assert (adopted.status, adopted.revision) == (before, 1)
+                assert adopted == store.experiment(name)
+                one(store, Experiment.from_kept(adopted), Ask("u", "again"))
+
+    def test_units_erased_in_a_new_experiment_are_not_migrated_again(self, store: Store) -> None:
+        old = put(store)
+        for unit in ("u", "v"):
+            for number in range(3):
+                one(store, old, Ask(unit))
+                one(store, old, Tell((unit, number), 1.0))
+        assert migrate(store, "e", "new", {}).added == 6
+        new = put(store, "new")
+        one(store, new, store.find_events((new.id, "u")))
+        one(store, new, Ask("u"))
+        for unit in ("u", "v"):
+            one(store, old, Ask(unit))
+            one(store, old, Tell((unit, 3), 0.0))
+        found = migrate(store, "e", "new", {})
+        assert (found.units, found.rewards, found.added, found.erased) == (1, 4, 1, 1)
+        of_u = [event.kind for unit, event in events(store, new) if unit == "u"]
+        assert of_u == ["erased", "decision"]
+        assert verify(store).shown == []
+
+    def test_units_erased_in_an_old_experiment_go_on_in_the_new_one(self, store: Store) -> None:
+        """Whether they have fewer rewards since then than before, or more."""
+        old = put(store)
+        for unit in ("u", "v", "w"):
+            for number in range(3):
+                one(store, old, Ask(unit))
+                one(store, old, Tell((unit, number), 1.0))
+        one(store, old, store.find_events((old.id, "w")))
+        assert migrate(store, "e", "new", {}).not_erased == 0
+        for unit in ("u", "v"):
+            one(store, old, store.find_events((old.id, unit)))
+        assert migrate(store, "e", "new", {}).not_erased == 2
+        for number, total in ((3, 4), (4, 5), (5, 6), (6, 7), (7, 8)):
+            one(store, old, Ask("u"))
+            one(store, old, Tell(("u", number), 0.0))
+            found = migrate(store, "e", "new", {})
+            assert (found.added, found.not_erased) == (1, 2)
+            row = store.unit((put(store, "new").id, "u"))
+            assert row is not None
+            assert row.steps == total
+        new = put(store, "new")
+        rewards = [event.reward for unit, event in events(store, new) if unit == "u"]
+        assert rewards == [1.0] * 3 + [0.0] * 5
+        one(store, new, store.find_events((new.id, "u")))
+        found = migrate(store, "e", "new", {})
+        assert (found.added, found.erased, found.not_erased) == (0, 1, 1)
         assert verify(store).shown == []
 
 

@@ -12,10 +12,11 @@ from stores import one, put
 
 from fpbandits.agent.agent import Agent
 from fpbandits.errors import ConflictError, InputError
+from fpbandits.policies.frugal import Frugal
 from fpbandits.problem.files import problem_from_toml
 from fpbandits.service import migrate as migrate_module
 from fpbandits.service.batches import handle_together
-from fpbandits.service.experiment import Experiment
+from fpbandits.service.experiment import Experiment, checked_experiment
 from fpbandits.service.messages import Ask, Request, Tell
 from fpbandits.service.migrate import migrate
 from fpbandits.service.step import unpack_unit
@@ -172,3 +173,109 @@ def test_a_unit_of_any_size_is_given_part_by_part(
     for arm, reward in told["u0"]:
         alone.observe(arm, reward)
     assert agent_of(store, "new", "u0").plays == alone.plays
+
+
+def test_equal_rewards_of_one_moment_are_all_given_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decisions of one list share their time, so nothing tells some of them apart."""
+    experiment = put(store, problem=OLD)
+    handle_together(store, [(experiment, Ask("u")) for _ in range(12)])
+    for numbers in (range(5), range(5, 12)):
+        for number in numbers:
+            one(store, experiment, Tell(("u", number), 1.0))
+        monkeypatch.setattr(migrate_module, "_AT_ONCE", 2)
+        assert migrate(store, "e", "new", {}).added == len(numbers)
+        assert migrate(store, "e", "new", {}).added == 0
+    assert agent_of(store, "new", "u").plays == agent_of(store, "e", "u").plays
+
+
+def test_a_unit_that_is_erased_meanwhile_gets_no_more(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played(store, 1, 2)
+    migrate(store, "e", "new", {})
+    experiment, new = put(store, problem=OLD), put(store, "new", problem=OLD)
+    for number in range(2, 9):
+        one(store, experiment, Ask("u0"))
+        one(store, experiment, Tell(("u0", number), 1.0))
+
+    def erase(words: str) -> None:
+        if words == "4 of 9 rewards given":
+            assert agent_of(store, "new", "u0").observed == 4
+            one(store, new, store.find_events((new.id, "u0")))
+
+    monkeypatch.setattr(migrate_module, "_AT_ONCE", 2)
+    assert migrate(store, "e", "new", {}, progress=erase).added == 2
+    assert [line.event.kind for line in store.log(new.id, 0, 99)] == ["erased"]
+
+
+def test_a_shorter_history_of_another_experiment_is_refused_too(store: Store) -> None:
+    played(store, 1, 5)
+    other = put(store, "other", problem=OLD, policy="ucb1")
+    one(store, other, Ask("u0"))
+    one(store, other, Tell(("u0", 0), 1.0))
+    migrate(store, "e", "new", {})
+    with pytest.raises(ConflictError, match="'u0': its history is that of another experiment"):
+        migrate(store, "other", "new", {})
+
+
+def test_where_the_truth_moves_units_that_are_served_get_no_more_history(store: Store) -> None:
+    moving = OLD + "[transitions]\nx = {x = 0.9, y = 0.1}\ny = {x = 0.1, y = 0.9}\n"
+    experiment = put(store, problem=moving, policy="frugal")
+    for unit in "uv":
+        for _ in range(3):
+            one(store, experiment, Ask(unit))
+        one(store, experiment, Tell((unit, 0), 1.0))
+    found = migrate(store, "e", "new", {})
+    assert (found.added, found.decided) == (2, {})
+    new = put(store, "new", problem=moving, policy="frugal")
+    one(store, new, Ask("v"))
+    for number in (1, 2):
+        for unit in "uv":
+            one(store, experiment, Tell((unit, number), 1.0))
+    for added in (2, 0):
+        found = migrate(store, "e", "new", {})
+        assert (found.units, found.rewards, found.added) == (2, 4, added)
+        assert found.decided == {"v": 2}
+    assert [agent_of(store, "new", unit).observed for unit in "uv"] == [3, 1]
+    assert verify(store).shown == []
+
+
+def test_an_old_definition_may_have_old_options(store: Store) -> None:
+    wanted = checked_experiment("e", {"problem": OLD, "policy": "frugal:false_alarm=0.01"})
+    definition = wanted.definition.replace("false_alarm=0.01", "safe=7")
+    store.add_experiment("e", definition, wanted.revision)
+    migrate(store, "e", "new", {"problem": NEW})
+    kept = store.experiment("new")
+    assert kept is not None
+    policy = Experiment.from_kept(kept).policy
+    assert isinstance(policy, Frugal)
+    assert policy.false_alarm == pytest.approx(np.exp(-7))
+    assert "safe" not in kept.definition
+    with pytest.raises(InputError, match="'safe': it is now false_alarm"):
+        migrate(store, "e", "newer", {"policy": "frugal:safe=7"})
+
+
+def test_a_control_group_keeps_its_units_and_needs_an_arm(store: Store) -> None:
+    experiment = put(store, problem=OLD, control={"arm": "b", "share": 0.5})
+    units = [f"u{n}" for n in range(9)]
+    for unit in units:
+        one(store, experiment, Ask(unit))
+        one(store, experiment, Tell((unit, 0), 1.0))
+    advice = "the control group: its arm 'b' is missing .* with --control ARM"
+    for retire in ([], ["b"]):
+        with pytest.raises(InputError, match=advice):
+            migrate(store, "e", "new", {"problem": NEW}, retire=retire)
+    with pytest.raises(InputError, match="control: unknown arm 'z'"):
+        migrate(store, "e", "new", {"problem": NEW}, retire=["b"], control="z")
+    assert store.experiment("new") is None
+    migrate(store, "e", "new", {"problem": NEW}, retire=["b"], control="c")
+    kept = store.experiment("new")
+    assert kept is not None
+    new = Experiment.from_kept(kept)
+    before = [unit for unit in units if experiment.control_arm(unit) == "b"]
+    assert [unit for unit in units if new.control_arm(unit) == "c"] == before != []
+    put(store, "without")
+    with pytest.raises(InputError, match="'without' has no control group"):
+        migrate(store, "without", "newer", {}, control="a")

@@ -27,6 +27,10 @@ def migrate(
         list[str] | None,
         typer.Option(metavar="ARM", help="An arm whose rewards are left out; may be repeated."),
     ] = None,
+    control: Annotated[
+        str | None,
+        typer.Option(metavar="ARM", help="The control group's arm.  [default: the old one's]"),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Begin an experiment with the history of another.
@@ -43,7 +47,9 @@ def migrate(
     if policy is not None:
         definition["policy"] = policy
     with closing(open_store(store)) as opened, show_status() as progress:
-        migration = migrate(opened, old, new, definition, retire=retire or (), progress=progress)
+        migration = migrate(
+            opened, old, new, definition, retire=retire or (), control=control, progress=progress
+        )
     if json:
         print_json(vars(migration))
     else:
@@ -60,6 +66,20 @@ def _describe(migration: Migration, old: str, new: str) -> str:
         lines.append(f"{counted(migration.added, 'reward')} of these came with this run")
     for arm, rewards in migration.retired.items():
         lines.append(f"{counted(rewards, 'reward')} of {quote(arm)} left out: it is retired")
+    if migration.erased:
+        lines.append(f"{counted(migration.erased, 'unit')} left out: erased in {new}")
+    if migration.not_erased:
+        their, them = ("its", "it") if migration.not_erased == 1 else ("their", "them")
+        lines.append(
+            f"{counted(migration.not_erased, 'unit')} erased in {old} and not in {new}, which "
+            f"still has {their} history: erase {them} there, too"
+        )
+    if migration.decided:
+        units = counted(len(migration.decided), "unit")
+        lines.append(
+            f"{counted(migration.decided.total(), 'reward')} of {units} left out: the truth moves "
+            f"with every decision, and {new} has decided since"
+        )
     if migration.pending:
         blocked = f", and block {counted(migration.blocked, 'reward')}" if migration.blocked else ""
         lines.append(

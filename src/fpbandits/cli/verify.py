@@ -50,6 +50,8 @@ def verify(
         sys.stdout.write(f"{counted(outcome.decisions, 'decision')}, {checked}, {other}\n")
     else:
         sys.stdout.write(f"{counted(outcome.decisions, 'decision')}, all as logged\n")
+    for name in outcome.deleting:
+        sys.stderr.write(f"{name} is left out: it is being deleted\n")
     if outcome.differences:
         raise typer.Exit(1)
 

@@ -7,7 +7,7 @@ an agent of the new revision that played the same arms and had the same rewards.
 check what is decided from then on.
 
 Meanwhile the experiment takes no requests. If the work is interrupted, it takes none until the same
-command has finished.
+command has finished. One that was closed is closed again thereafter.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from fpbandits.service.experiment import (
     Kept,
 )
 from fpbandits.service.step import ADOPTED, pack_unit
+from fpbandits.service.step import CLOSED as CLOSED_EVENT
 from fpbandits.service.store import History, Rebuilt, Store
 from fpbandits.service.verify import Verification, experiments_of, follow
 
@@ -45,20 +46,25 @@ def adopt(store: Store, name: str, progress: Callable[[int], None] | None = None
     experiment = Experiment.from_kept(kept)
     if kept.status == MIGRATING:
         raise ConflictError(f"{quote(name)} is still being migrated: finish that first")
-    if kept.status == DELETING:
-        raise ConflictError(f"{quote(name)} is being deleted")
-    if kept.status == CLOSED:
-        raise ConflictError(f"{quote(name)} is closed: reopen it first")
-    if experiment.is_current and kept.status == OPEN:
+    if experiment.is_current and kept.status != ADOPTING:
         return kept
+    status = _status_before(store, kept) if kept.status == ADOPTING else kept.status
     kept = store.change_experiment(kept, ADOPTING)
     _rebuild(store, kept, experiment, progress)
-    return store.change_experiment(kept, OPEN, experiment.policy.revision, ADOPTED)
+    return store.change_experiment(kept, status, experiment.policy.revision, ADOPTED)
+
+
+def _status_before(store: Store, kept: Kept) -> str:
+    """Return the status that an experiment had before an `adopt` that was interrupted."""
+    with store.history(kept.id) as history:
+        kinds = [kind for (kind,) in history.rows("closings")]
+    return CLOSED if kinds[-1:] == [CLOSED_EVENT] else OPEN
 
 
 def needs_adopting(kept: Kept) -> bool:
     """Tell whether servers of this version decide for an experiment only after `adopt`."""
-    return kept.revision != Experiment.from_kept(kept).policy.revision
+    other = kept.revision != Experiment.from_kept(kept).policy.revision
+    return other and kept.status != DELETING
 
 
 def renew_states(store: Store, progress: Callable[[int], None] | None = None) -> int:
@@ -71,7 +77,8 @@ def renew_states(store: Store, progress: Callable[[int], None] | None = None) ->
     store.check_writing()  # a SQLite file must be in the mode for writing before it is read
     for kept in store.experiments():
         experiment = Experiment.from_kept(kept)
-        if kept.states != STATES and kept.revision == experiment.policy.revision:
+        same_rule = kept.revision == experiment.policy.revision
+        if kept.states != STATES and same_rule and kept.status != DELETING:
             _rebuild(store, kept, experiment, progress)
             store.change_experiment(kept, kept.status, kept.revision)
             renewed += 1

@@ -307,11 +307,11 @@ def checked_experiment(
 
 def same_definition(first: str, second: str) -> bool:
     """Tell whether two definitions agree; words of earlier versions count as their new ones."""
-    return _complete(first) == _complete(second)
+    return complete_definition(first) == complete_definition(second)
 
 
-def _complete(definition: str) -> dict[str, Any]:
-    """Return all fields of a definition, defaults included."""
+def complete_definition(definition: str) -> dict[str, Any]:
+    """Return all fields of a stored definition: with defaults, and new names of old options."""
     fields = {**Definition._field_defaults, **json.loads(definition)}
     return {**fields, "policy": rename_old_options(fields["policy"])}
 

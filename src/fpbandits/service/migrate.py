@@ -12,6 +12,13 @@ are new to every unit.
 their rewards there. Run the same command again to bring rewards that count since then to the new
 experiment, while it is served.
 
+**Erased units** stay erased: one that was erased in the new experiment observes nothing more. One
+that was erased in the old experiment keeps what it had observed in the new one, until it is erased
+there, too.
+
+**If the truth moves** with every decision, a unit observes history only before its first decision
+in the new experiment. Later rewards are left out.
+
 The new experiment takes requests once all units are there. If the work is interrupted, the same
 command finishes it: a unit that has observed some rewards already observes the rest. Rewards that
 the old experiment gets meanwhile may come with the next run.
@@ -22,14 +29,15 @@ from __future__ import annotations
 import json
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 from operator import itemgetter
+from typing import Any, NamedTuple
 
 from fpbandits.agent.agent import Agent
 from fpbandits.core.checks import known_name
-from fpbandits.errors import ConflictError, InputError, counted, quote, within
+from fpbandits.errors import ConflictError, InputError, UnknownError, counted, quote, within
 from fpbandits.problem.posterior import Evidence
 from fpbandits.problem.problem import Problem
 from fpbandits.service.experiment import (
@@ -37,11 +45,12 @@ from fpbandits.service.experiment import (
     OPEN,
     Experiment,
     checked_experiment,
+    complete_definition,
     same_definition,
 )
 from fpbandits.service.export import Rewards, Row
-from fpbandits.service.step import OBSERVED, Unit
-from fpbandits.service.store import Change, History, Store, Transaction
+from fpbandits.service.step import ERASED, Event, Unit
+from fpbandits.service.store import Change, History, Store
 from fpbandits.service.verify import experiments_of
 
 _AT_ONCE = 5_000
@@ -50,8 +59,28 @@ _AT_ONCE = 5_000
 _NONE = "none"
 """In place of a model, where none allows a unit's rewards."""
 
-Observation = tuple[str, int, Row]
-"""A unit, the index of one of its rewards, from 0, and that reward."""
+Identity = tuple[Any, ...]
+"""Arm, context, reward and time of a decision. Those that share it are interchangeable."""
+
+
+class Observation(NamedTuple):
+    """A reward of a unit's history.
+
+    Attributes
+    ----------
+    unit, row
+        The unit, and the reward.
+    number
+        Its index in the history, from 0.
+    identity, occurrence
+        What tells it from other rewards, and how many of the history up to it share that.
+    """
+
+    unit: str
+    row: Row
+    number: int
+    identity: Identity
+    occurrence: int
 
 
 @dataclass
@@ -66,6 +95,13 @@ class Migration:
         Rewards that this run added: all of them, unless there was an earlier run.
     retired
         How many rewards of retired arms were left out, by arm.
+    erased
+        Units whose history was left out, because they were erased in the new experiment.
+    not_erased
+        Units that were erased in the old experiment, and whose history the new one still has.
+    decided
+        How many rewards were left out, by unit, because the truth moves with every decision, and
+        the new experiment has decided for the unit already.
     pending, blocked
         Decisions of the old experiment without a reward, and rewards that these block there.
     types
@@ -77,6 +113,9 @@ class Migration:
     rewards: int = 0
     added: int = 0
     retired: Counter[str] = field(default_factory=Counter)
+    erased: int = 0
+    not_erased: int = 0
+    decided: Counter[str] = field(default_factory=Counter)
     pending: int = 0
     blocked: int = 0
     types: dict[str, Counter[str]] = field(default_factory=dict)
@@ -89,6 +128,7 @@ def migrate(
     definition: Mapping[str, object],
     *,
     retire: Sequence[str] = (),
+    control: str | None = None,
     progress: Callable[[str], None] = lambda words: None,
 ) -> Migration:
     """Make an experiment with the history of another, or bring it the rewards since the last run.
@@ -103,12 +143,14 @@ def migrate(
         The definition of the new one; fields that it leaves out are as in the old one.
     retire
         Arms of the old one that the new models do not have.
+    control
+        Another arm for the units of the control group.
     progress
         Called with what is done so far, in words.
     """
     (kept_source,) = experiments_of(store, old)
     source = Experiment.from_kept(kept_source)
-    wanted = checked_experiment(new, {**json.loads(kept_source.definition), **definition})
+    wanted = _wanted(source, new, definition, control)
     _check_retired(retire, source.problem, wanted.problem)
     existing = store.experiment(wanted.name)
     if existing is not None and not same_definition(existing.definition, wanted.definition):
@@ -118,11 +160,14 @@ def migrate(
             f"{quote(new)} is no newer than {quote(old)}, which may have its rewards already: they "
             "would count twice; give the new one its own name"
         )
-    migration = Migration()
+    migration, erased = Migration(), set[str]()
+    if existing is not None:
+        with store.history(existing.id) as history:
+            erased = {unit for (unit,) in history.rows("erased_units")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an agent warned when its reward came
         with store.history(kept_source.id) as history:
-            _check(history, source, wanted, retire, migration, progress)
+            _check(history, source, wanted, retire, erased, migration, progress)
         kept, _ = store.add_experiment(
             wanted.name, wanted.definition, wanted.revision, status=MIGRATING
         )
@@ -130,15 +175,40 @@ def migrate(
         if kept.status != MIGRATING:
             experiment.check_serving()
         with store.history(kept_source.id) as history:
-            observations = _observations(Rewards(source.late), history, experiment.problem)
+            erased_at = dict[str, float]()
+            events = _noting_erased(history.events(), erased_at)
+            observations = _observations(Rewards(source.late).rows(events), experiment.problem)
             given = 0
             while page := list(islice(observations, _AT_ONCE)):
-                migration.added += _give(store, experiment, page)
+                migration.added += _give(store, experiment, page, erased_at, migration.decided)
                 given += len(page)
                 progress(f"{given:,} of {counted(max(given, migration.rewards), 'reward')} given")
+        migration.rewards -= migration.decided.total()
+        migration.not_erased = _count_not_erased(store, experiment, erased_at)
     if kept.status == MIGRATING:
         store.change_experiment(kept, OPEN)
     return migration
+
+
+def _wanted(
+    source: Experiment, new: str, definition: Mapping[str, object], control: str | None
+) -> Experiment:
+    """Return the new experiment; its control group, if any, is the old one's unless defined."""
+    fields = {**complete_definition(source.definition), **definition}
+    if control is not None:
+        if fields["control"] is None:
+            raise InputError(f"{quote(source.name)} has no control group", about=("control",))
+        fields["control"] = {**fields["control"], "arm": control}
+    try:
+        return checked_experiment(new, fields)
+    except UnknownError as error:
+        if control is not None or "control" in definition or error.place[:1] != ("control",):
+            raise
+        raise InputError(
+            f"its arm {quote(fields['control']['arm'])} is missing from the new models: give it "
+            "another one with --control ARM",
+            place=("the control group",),
+        ) from None
 
 
 def _check_retired(retire: Sequence[str], old: Problem, new: Problem) -> None:
@@ -153,13 +223,20 @@ def _check(
     source: Experiment,
     wanted: Experiment,
     retire: Sequence[str],
+    erased: Collection[str],
     migration: Migration,
     progress: Callable[[str], None],
 ) -> None:
-    """Count all rewards into ``migration``; refuse one that the new models do not allow."""
+    """Count all rewards into ``migration``; refuse one that the new models do not allow.
+
+    Those of units that were ``erased`` in the new experiment are left out.
+    """
     rewards = Rewards(source.late)
     types: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for name, rows in groupby(rewards.rows(history.events()), itemgetter("unit")):
+        if name in erased:
+            migration.erased += 1
+            continue
         agent, evidence, allowed = wanted.agent(name), Evidence(source.problem), True
         for row in rows:
             arm, context, reward = row["arm"], row["context"], row["reward"]
@@ -197,44 +274,95 @@ def _likeliest(evidence: Agent | Evidence) -> str:
     return max(posterior, key=posterior.__getitem__)
 
 
-def _observations(rewards: Rewards, history: History, problem: Problem) -> Iterator[Observation]:
+def _noting_erased(
+    events: Iterable[tuple[str, Event]], erased_at: dict[str, float]
+) -> Iterator[tuple[str, Event]]:
+    """Yield all events, and note when units were erased; their other events follow."""
+    for unit, event in events:
+        if event.kind == ERASED:
+            erased_at[unit] = event.time
+        yield unit, event
+
+
+def _observations(rows: Iterator[Row], problem: Problem) -> Iterator[Observation]:
     """Yield units' rewards of arms that a problem has, in order; also those that were inherited."""
-    for unit, group in groupby(rewards.rows(history.events()), itemgetter("unit")):
+    for unit, group in groupby(rows, itemgetter("unit")):
+        occurrences = Counter[Identity]()
         for number, row in enumerate(row for row in group if row["arm"] in problem.arms):
-            yield unit, number, row
+            identity = itemgetter("arm", "context", "reward", "time")(row)
+            occurrences[identity] += 1
+            yield Observation(unit, row, number, identity, occurrences[identity])
 
 
-def _give(store: Store, experiment: Experiment, observations: list[Observation]) -> int:
-    """Let units observe a part of their history, in one transaction; return how much was new."""
+def _give(
+    store: Store,
+    experiment: Experiment,
+    observations: list[Observation],
+    erased_at: Collection[str],
+    decided: Counter[str],
+) -> int:
+    """Let units observe a part of their history, in one transaction; return how much was new.
+
+    Parameters
+    ----------
+    store, experiment
+        The store, and the new experiment.
+    observations
+        The part, unit by unit.
+    erased_at
+        Units that were erased in the old experiment.
+    decided
+        Counts rewards that are left out; see `Migration`.
+    """
     given = {unit: list(group) for unit, group in groupby(observations, itemgetter(0))}
     unit_keys = sorted((experiment.id, unit) for unit in given)
     with store.transaction([experiment.stamp], unit_keys, [], []) as transaction:
         if not transaction.current:
             raise ConflictError(f"{quote(experiment.name)} has changed meanwhile: begin again")
+        # Read while the units are locked: nobody erases one in between.
+        observed, erased = _inherited(store, experiment, given)
         changes = []
         for unit_key in unit_keys:
             row, name = transaction.rows[unit_key], unit_key[1]
+            if name in erased:
+                continue
             unit = Unit(experiment, name, row.steps, row.state, {}, lambda number: ())
-            # An earlier run may have given it its first rewards.
-            observed = unit.agent.observed
-            _check_same(transaction, row.id, given[name], observed - 1)
-            for _, number, reward in given[name]:
-                if number >= observed:
-                    unit.observe(reward, number)
+            before = unit.agent.observed
+            too_late = experiment.problem.transitions is not None and row.steps > before
+            for each in given[name]:
+                if each.occurrence <= observed[name][each.identity]:
+                    continue  # an earlier run gave it
+                if each.number < before and name not in erased_at:
+                    reason = "its history is that of another experiment"
+                    raise ConflictError(f"{quote(name)}: {reason}: give the new one its own name")
+                if too_late:
+                    decided[name] += 1
+                else:
+                    unit.observe(each.row, unit.agent.observed)
             if unit.events:
                 changes.append(Change.of(row.id, unit))
         transaction.write(changes)
     return sum(len(change.events) for change in changes)
 
 
-def _check_same(
-    transaction: Transaction, unit: int, given: Iterable[Observation], last: int
-) -> None:
-    """Refuse another history than the one that a unit has observed, by its ``last`` reward."""
-    for name, number, row in given:
-        for event in transaction.resolutions(unit, last) if number == last else ():
-            observed = event.arm, event.context, event.reward, event.time
-            expected = itemgetter("arm", "context", "reward", "time")(row)
-            if event.kind == OBSERVED and observed != expected:
-                reason = "its history is that of another experiment: give the new one its own name"
-                raise ConflictError(f"{quote(name)}: {reason}")
+def _inherited(
+    store: Store, experiment: Experiment, units: Iterable[str]
+) -> tuple[dict[str, Counter[Identity]], set[str]]:
+    """Return what units have observed in the new experiment, and those that were erased there."""
+    observed, erased = defaultdict[str, Counter[Identity]](Counter), set[str]()
+    with store.history(experiment.id) as history:
+        for unit, kind, *identity in history.rows("inherited", json.dumps(list(units))):
+            if kind == ERASED:
+                erased.add(unit)
+            else:
+                observed[unit][tuple(identity)] += 1
+    return observed, erased
+
+
+def _count_not_erased(store: Store, experiment: Experiment, erased_at: Mapping[str, float]) -> int:
+    """Count units with rewards in the new experiment from before they were erased in the old."""
+    observed, _ = _inherited(store, experiment, erased_at)
+    return sum(
+        any(time < erased_at[unit] for *_, time in identities)
+        for unit, identities in observed.items()
+    )

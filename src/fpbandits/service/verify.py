@@ -17,8 +17,8 @@ from math import isclose
 from operator import itemgetter
 
 from fpbandits.agent.agent import Agent
-from fpbandits.errors import Error, UnknownError, quote, unknown
-from fpbandits.service.experiment import Experiment, Kept
+from fpbandits.errors import ConflictError, Error, UnknownError, quote, unknown
+from fpbandits.service.experiment import DELETING, Experiment, Kept
 from fpbandits.service.messages import decision_name
 from fpbandits.service.step import (
     CLOCK,
@@ -58,6 +58,8 @@ class Verification:
     impossible
         How many differences are events that cannot have happened, such as a reward without a
         decision.
+    deleting
+        Experiments that are being deleted: what is left of them is not verified.
     """
 
     decisions: int = 0
@@ -68,6 +70,7 @@ class Verification:
     differences: int = 0
     impossible: int = 0
     shown: list[str] = field(default_factory=list)
+    deleting: list[str] = field(default_factory=list)
 
     def note(self, description: str) -> None:
         """Count a difference, and keep its description if it is among the first."""
@@ -77,7 +80,7 @@ class Verification:
 
 
 def experiments_of(store: Store, name: str | None) -> list[Kept]:
-    """Return the experiment of that name, or all of them."""
+    """Return the experiment of that name, or all of them; refuse one that is being deleted."""
     kept = store.experiments()
     if name is None:
         return kept
@@ -86,7 +89,10 @@ def experiments_of(store: Store, name: str | None) -> list[Kept]:
     names = [experiment.name for experiment in kept]
     if name not in names:
         raise unknown("experiment", name, names)
-    return [kept[names.index(name)]]
+    found = kept[names.index(name)]
+    if found.status == DELETING:
+        raise ConflictError(f"{quote(name)} is being deleted")
+    return [found]
 
 
 def verify(
@@ -96,8 +102,13 @@ def verify(
     result = Verification()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an agent warned when its reward came
-        for kept in experiments_of(store, experiment):
-            _verify(store, kept, result, progress)
+        for listed in experiments_of(store, experiment):
+            # Verifying those before it may have taken long.
+            kept = store.experiment(listed.name)
+            if kept is None or kept.status == DELETING:
+                result.deleting.append(listed.name)
+            else:
+                _verify(store, kept, result, progress)
     return result
 
 

@@ -175,6 +175,22 @@ SELECT seq, time FROM fpbandits.events WHERE seq > %s ORDER BY seq LIMIT %s
 -- name: forget_keys
 UPDATE fpbandits.events SET key = NULL WHERE seq > %s AND seq <= %s AND key IS NOT NULL
 
+-- name: erased_units
+SELECT name FROM fpbandits.events JOIN fpbandits.units ON units.id = unit
+WHERE events.experiment = %s AND kind = 'erased'
+
+-- name: inherited
+-- What units, a JSON list, have observed, and whether they were erased. The first condition on the
+-- kind is that of the index.
+SELECT name, kind, arm, context, reward, time
+FROM fpbandits.units JOIN fpbandits.events ON unit = units.id
+WHERE units.experiment = %s AND name IN (SELECT json_array_elements_text(%s::json))
+    AND kind <> 'decision' AND kind IN ('observed', 'erased')
+
+-- name: closings
+SELECT kind FROM fpbandits.events
+WHERE experiment = %s AND unit IS NULL AND kind IN ('closed', 'reopened') ORDER BY seq
+
 -- name: names
 SELECT id, name FROM fpbandits.units WHERE experiment = %s ORDER BY id
 

@@ -116,6 +116,22 @@ SELECT seq, time FROM events WHERE seq > ? ORDER BY seq LIMIT ?
 -- name: forget_keys
 UPDATE events SET key = NULL WHERE seq > ? AND seq <= ? AND key IS NOT NULL
 
+-- name: erased_units
+SELECT name FROM events JOIN units ON units.id = unit
+WHERE events.experiment = ? AND kind = 'erased'
+
+-- name: inherited
+-- What units, a JSON list, have observed, and whether they were erased. The first condition on the
+-- kind is that of the index.
+SELECT name, kind, arm, context, reward, time
+FROM units CROSS JOIN events ON unit = units.id
+WHERE units.experiment = ? AND name IN (SELECT value FROM json_each(?))
+    AND kind <> 'decision' AND kind IN ('observed', 'erased')
+
+-- name: closings
+SELECT kind FROM events
+WHERE experiment = ? AND unit IS NULL AND kind IN ('closed', 'reopened') ORDER BY seq
+
 -- name: names
 SELECT id, name FROM units WHERE experiment = ? ORDER BY id
 
