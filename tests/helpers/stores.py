@@ -1033,6 +1033,8 @@ class StoreContract:
                 one(store, old, Ask(unit))
                 one(store, old, Tell((unit, number), 1.0))
         one(store, old, store.find_events((old.id, "w")))
+        one(store, old, Ask("w"))
+        one(store, old, Tell(("w", 3), 1.0))
         assert migrate(store, "e", "new", {}).not_erased == 0
         for unit in ("u", "v"):
             one(store, old, store.find_events((old.id, unit)))
