@@ -372,13 +372,15 @@ def main() -> None:
             copy, start = free.get(), time.monotonic()
             try:
                 return mutant, copy.noticed(mutant), time.monotonic() - start
+            except RuntimeError as error:  # a test tells nothing: this says nothing of the others
+                return mutant, f"ERROR, try it again: {error}", time.monotonic() - start
             finally:
                 free.put(copy)
 
         caught = 0
         for done in as_completed(pool.submit(tried, mutant) for mutant in mutants):
             mutant, by, took = done.result()
-            caught += bool(by)
+            caught += bool(by) and not by.startswith("ERROR,")
             where = f"{mutant.module.relative_to(PACKAGE)}:{mutant.line}"
             print(f"{where:40} {took:4.0f} s  {by or 'NOTICED BY NO TEST'}", flush=True)
             if not by:
