@@ -1,8 +1,10 @@
 """One batch: requests that are served in one transaction, and answered after it.
 
-`handle_together` locks the units that the requests need, steps them in the order of the requests,
-writes, commits, and returns the answers. An answer does not depend on the other requests in its
-batch. `fpbandits.service.batcher` collects the batches.
+`handle_together` checks contexts and arms, locks the units that the requests need, steps them in
+the order of the requests, writes, commits, and returns the answers. If the store has another
+edition of an experiment than the requests were checked by, each of them gets a `StaleError`. An
+answer does not depend on the other requests in its batch. `fpbandits.service.batcher` collects the
+batches.
 """
 
 from __future__ import annotations
@@ -144,7 +146,7 @@ class _Batch:
         """Step the unit of a request, and return the answer or the error."""
         if experiment.stamp not in self._transaction.current:
             return StaleError.of(experiment.name)
-        if isinstance(request, InputError):  # only now: the experiment was checked to be current
+        if isinstance(request, InputError):  # a newer edition might have taken the request
             return request
         unit_key = experiment.id, request.unit
         if unit_key in self.failed:

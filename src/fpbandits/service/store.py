@@ -261,8 +261,8 @@ class Store(ABC):
     def forget_keys(self, after: int, keep: float) -> int | None:
         """Forget keys that are older than ``keep`` seconds, those that are next in the log.
 
-        Returns the position to go on from, or None if no later event is old enough. The age of an
-        event from the future, before the clock went back, is unknown: the next event has it.
+        Returns the position to go on from, or None if no later event is old enough. An event dated
+        in the future was written before the clock went back: its key is forgotten with the next.
         """
         ((now,),) = self._read("now")
         times = self._read("times", after, now, _AT_ONCE)
