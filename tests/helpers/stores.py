@@ -40,6 +40,12 @@ arms = ["a", "b"]
 x = [0.9, 0.5]
 y = [0.2, 0.5]
 """
+THREE_ARMS = """
+arms = ["a", "b", "c"]
+[models]
+x = [0.1, 0.2, 0.9]
+y = [0.2, 0.1, 0.9]
+"""
 CONTEXTS = """
 arms = ["a", "b"]
 contexts = ["here", "there"]
@@ -216,7 +222,7 @@ class StoreContract:
             key = f"k{number}"
             decided = one(store, experiment, Ask("u", key, None, among))
             assert among is None or [decided["arm"]] == among
-            assert one(store, experiment, Ask("u", key, None, ["a"])) == decided
+            assert one(store, experiment, Ask("u", key, None, among)) == decided
             one(store, experiment, Tell(("u", number), number % 2))
         logged = [each.event for each in store.log(experiment.id, 0, 100)]
         kept = [event.eligible for event in logged if event.kind == "decision"]
@@ -231,6 +237,39 @@ class StoreContract:
         with pytest.raises(ConflictError, match="'k' of 'u' was used in the context 'here'"):
             one(store, experiment, Ask("u", "k", "there"))
         assert everything(store, experiment) == before
+
+    def test_a_key_stands_for_one_set_of_eligible_arms(self, store: Store) -> None:
+        experiment = put(store, problem=THREE_ARMS)
+        first = one(store, experiment, Ask("u", "some", None, ["b", "a"]))
+        everywhere = one(store, experiment, Ask("u", "all"))
+        before = everything(store, experiment)
+        assert one(store, experiment, Ask("u", "some", None, ["a", "b", "a"])) == first
+        assert one(store, experiment, Ask("u", "all", None, ["c", "b", "a"])) == everywhere
+        with pytest.raises(ConflictError, match="'some' of 'u' was used among 'a', 'b', not 'c'"):
+            one(store, experiment, Ask("u", "some", None, ["c"]))
+        with pytest.raises(ConflictError, match="was used among 'a', 'b', not all arms"):
+            one(store, experiment, Ask("u", "some"))
+        with pytest.raises(ConflictError, match="was used among all arms, not 'a', 'b'"):
+            one(store, experiment, Ask("u", "all", None, ["a", "b"]))
+        assert everything(store, experiment) == before
+
+    def test_a_closed_experiment_repeats_its_answers_and_decides_no_more(
+        self, store: Store
+    ) -> None:
+        experiment = put(store)
+        first = one(store, experiment, Ask("u", "k"))
+        kept = store.experiment("e")
+        assert kept is not None
+        closed = Experiment.from_kept(store.change_experiment(kept, "closed"))
+        before = everything(store, experiment)
+        requests: list[Request] = [Ask("u", "k"), Ask("u", "other"), Ask("new", "k"), Ask("u")]
+        same, *refused = handle_together(store, [(closed, each) for each in requests])
+        assert same == first
+        assert [str(each) for each in refused] == [
+            "'e' is closed: it takes rewards, no new decisions"
+        ] * 3
+        assert everything(store, experiment) == before
+        assert one(store, closed, Tell(("u", 0), 1.0))["status"] == "told"
 
     def test_two_servers_asked_at_once_agree(self, opened: Callable[[], Store]) -> None:
         stores = [opened() for _ in range(3)]
@@ -361,9 +400,9 @@ class StoreContract:
         experiment = put(store)
         for number in range(5):
             one(store, experiment, Ask("u", f"k{number}"))
-        alter("UPDATE events SET time = number")
+        alter("UPDATE events SET time = time - 100 WHERE number < 3")
         position, places = 0, []
-        while (found := store.forget_keys(position, before=3.0)) is not None:
+        while (found := store.forget_keys(position, keep=50.0)) is not None:
             position = found
             places.append(found)
         assert len(places) == 2
@@ -372,6 +411,27 @@ class StoreContract:
         assert one(store, experiment, Ask("u", "k2"))["decision"] == "5@u"
         assert one(store, experiment, Ask("u", "k3"))["decision"] == "3@u"
         assert verify(store).differences == 0
+
+    @pytest.mark.parametrize("jumped", [(0,), (1, 2, 3)], ids=str)
+    def test_keys_are_forgotten_though_the_clock_was_ahead(
+        self,
+        store: Store,
+        alter: Callable[[str], None],
+        monkeypatch: pytest.MonkeyPatch,
+        jumped: tuple[int, ...],
+    ) -> None:
+        monkeypatch.setattr(store_module, "_AT_ONCE", 2)
+        experiment = put(store)
+        for number in range(8):
+            one(store, experiment, Ask("u", f"k{number}"))
+        alter("UPDATE events SET time = time - 100 WHERE number < 6")
+        for number in (*jumped, 7):  # the last is new, whatever its date
+            alter(f"UPDATE events SET time = time + 1e9 WHERE number = {number}")
+        position: int | None = 0
+        while position is not None:
+            position = store.forget_keys(position, keep=50.0)
+        keys = [event.key for _, event in events(store, experiment)]
+        assert keys == [None] * 6 + ["k6", "k7"]
 
     def test_a_report_counts_what_the_log_holds(self, store: Store) -> None:
         control = {"arm": "b", "share": 0.4}
@@ -488,6 +548,8 @@ class StoreContract:
             (Tell(("nobody", 0), 1.0), MissingError),
             (Forget(("nobody", 0)), MissingError),
             (Tell(("u", 0), 7.0), InputError),
+            (Ask("new", "k", "here"), InputError),
+            (Ask("new", "k", None, ["a", "c"]), UnknownError),
         ]
         outcomes = handle_together(store, [(experiment, request) for request, _ in refused])
         assert [type(outcome) for outcome in outcomes] == [kind for _, kind in refused]
@@ -792,7 +854,11 @@ class StoreContract:
         assert isinstance(handle_together(first, [(experiment, Ask("u"))])[0], StaleError)
         ((_, unit, event),) = first.log(kept.id, 0, 9)
         assert (unit, event.kind, event.step, event.revision) == (None, "closed", 0, 1)
-        assert one(first, Experiment.from_kept(closed), Ask("u"))["decision"] == "0@u"
+        reopened = Experiment.from_kept(second.change_experiment(closed, "open"))
+        work = [(experiment, Ask("u")), (reopened, Ask("u")), (experiment, Ask("u", context="x"))]
+        stale, decided, wrong = handle_together(first, work)
+        assert (type(stale), type(wrong)) == (StaleError, StaleError)
+        assert decided == {"decision": "0@u", "unit": "u", "arm": "a"}
 
     def test_writing_can_be_tested(self, store: Store) -> None:
         experiment = put(store)

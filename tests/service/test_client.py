@@ -17,6 +17,7 @@ from waiting import LONG
 import fpbandits as fpb
 from fpbandits.service.client import Served
 from fpbandits.service.http import make_app
+from fpbandits.service.statuses import MissingError
 from fpbandits.service.store import open_store
 
 
@@ -129,18 +130,25 @@ class Flaky(BaseHTTPRequestHandler):
 
     answers: ClassVar[list[int]] = []
     bodies: ClassVar[list[bytes]] = []
+    missing = b'{"error": "unknown experiment", "place": ["experiment", "e"]}'
 
     def do_POST(self) -> None:
         self.bodies.append(self.rfile.read(int(self.headers["content-length"])))
         status = self.answers.pop(0)
+        content = b'{"decision": "0@u", "unit": "u", "arm": "a"}' if status == 200 else b"proxy"
+        self.answer(status, content)
+
+    def answer(self, status: int, content: bytes) -> None:
         if status == 0:  # it did its work, and dies before the answer
             self.close_connection = True
             return
-        content = b'{"decision": "0@u", "unit": "u", "arm": "a"}' if status == 200 else b"proxy"
         self.send_response(status)
         self.send_header("content-length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
+
+    def do_DELETE(self) -> None:
+        self.answer(self.answers.pop(0), self.missing)
 
     def log_message(self, *arguments: Any) -> None:
         pass
@@ -178,6 +186,25 @@ def test_patience_ends_and_other_errors_are_not_repeated(flaky: str) -> None:
             with pytest.raises(kind, match=str(status)):
                 client.ask("u")
             assert len(Flaky.bodies) == before + 1
+
+
+@pytest.mark.parametrize("lost", [503, 0])
+def test_what_a_repeated_deletion_does_not_find_was_deleted(
+    flaky: str, lost: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with fpb.Client(flaky, experiment="e", timeout=LONG, patience=LONG) as client:
+        Flaky.answers = [lost, 404]
+        client.delete()
+        Flaky.answers = [404]
+        with pytest.raises(MissingError, match="unknown experiment"):
+            client.delete()
+        Flaky.answers = [lost, 404]
+        with pytest.raises(MissingError, match="unknown experiment"):
+            client.erase("u")
+        monkeypatch.setattr(Flaky, "missing", b"a proxy knows of no server")
+        Flaky.answers = [lost, 404]
+        with pytest.raises(MissingError, match="404"):
+            client.delete()
 
 
 def test_nobody_there_is_unavailable() -> None:

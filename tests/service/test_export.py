@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,10 +13,11 @@ import numpy as np
 import pytest
 from stores import PROBLEM, one, put
 
+from fpbandits.cli.verify import export as command
 from fpbandits.logs.log import read_log
 from fpbandits.problem.files import problem_to_toml
 from fpbandits.problem.problem import Problem
-from fpbandits.service.export import export
+from fpbandits.service.export import _COLUMNS, export
 from fpbandits.service.messages import Ask, Forget, Tell
 from fpbandits.service.migrate import migrate
 from fpbandits.service.store import Store, open_store
@@ -25,6 +27,13 @@ from fpbandits.service.store import Store, open_store
 def store(tmp_path: Path) -> Iterator[Store]:
     with closing(open_store(str(tmp_path / "a.db"), make=True)) as store:
         yield store
+
+
+def test_every_column_is_in_the_help_and_in_the_docs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "circle.md").read_text(encoding="utf-8")
+    for column in _COLUMNS:
+        assert re.search(rf"\b{column}\b", command.__doc__ or "")
+        assert f"`{column}`" in page
 
 
 def exported(store: Store, name: str, path: Path) -> list[dict[str, Any]]:
@@ -104,11 +113,11 @@ def test_eligible_arms_of_any_name_can_be_evaluated_and_inherited(
 def test_inherited_history_is_in_the_next_export_and_marked(store: Store, tmp_path: Path) -> None:
     experiment = put(store, policy="thompson-theta")
     for number in range(4):
-        some = ["b", "a"] if number == 2 else None
+        some = ["b"] if number == 2 else None
         one(store, experiment, Ask("u", f"k{number}", None, some))
         one(store, experiment, Tell(("u", number), float(number % 2)))
     before = exported(store, "e", tmp_path / "log.csv")
-    assert [row["among"] for row in before] == ["", "", "b|a", ""]
+    assert [row["among"] for row in before] == ["", "", "b", ""]
     migrate(store, "e", "f", {"problem": PROBLEM.replace("0.2", "0.3")})
     new = put(store, "f", PROBLEM.replace("0.2", "0.3"), policy="thompson-theta")
     one(store, new, Ask("u", "k9"))

@@ -19,7 +19,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 from serving import serving
-from stores import CONTEXTS, PROBLEM
+from stores import CONTEXTS, PROBLEM, THREE_ARMS
 from waiting import LONG, wait_until
 
 import fpbandits as fpb
@@ -158,7 +158,8 @@ def test_nothing_is_believed_where_nothing_can_be(server: httpx.Client) -> None:
 def test_a_decision_among_eligible_arms(server: httpx.Client) -> None:
     ask = {"unit": "among", "key": "k", "among": ["b"]}
     assert post(server, "decisions", ask)[1]["arm"] == "b"
-    assert post(server, "decisions", {**ask, "among": ["a"]})[1]["arm"] == "b"
+    status, answer = post(server, "decisions", {**ask, "among": ["a"]})
+    assert (status, answer["place"]) == (409, ["key"])
     assert post(server, "decisions", {"unit": "among", "among": ["b", "a"]})[1]["arm"] == "a"
     lines = server.get("/v1/experiments/e/log").text.splitlines()
     events = [json.loads(line) for line in lines]
@@ -1001,9 +1002,10 @@ def test_a_report_is_not_that_of_an_earlier_experiment_or_status(server: httpx.C
 def test_an_experiment_is_closed_and_reopened(server: httpx.Client, path: Path) -> None:
     experiment = "/v1/experiments/life"
     server.put(experiment, json=EXPERIMENT)
-    post(server, "decisions", {"unit": "u"}, "life")
+    _, first = post(server, "decisions", {"unit": "u", "key": "k"}, "life")
     for _ in range(2):
         assert server.post(f"{experiment}/close").json()["status"] == "closed"
+    assert post(server, "decisions", {"unit": "u", "key": "k"}, "life") == (200, first)
     status, answer = post(server, "decisions", {"unit": "u"}, "life")
     assert (status, "'life' is closed" in answer["error"]) == (409, True)
     assert post(server, "rewards", {"decision": "0@u", "reward": 1}, "life")[0] == 200
@@ -1142,6 +1144,93 @@ def test_a_server_knows_that_its_store_was_restored(tmp_path: Path) -> None:
         assert client.get("/v1/experiments/b/units/u").status_code == 404
         assert post(client, "decisions", {"unit": "u"}, "c")[1]["decision"] == "1@u"
         assert client.get("/v1/experiments/b/log").status_code == 404
+
+
+def test_an_experiment_that_another_server_replaced_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stores = [open_store(str(tmp_path / "a.db"), make=True) for _ in range(2)]
+    url = "/v1/experiments/e"
+    with (
+        serving(make_app(stores[0])) as here,
+        serving(make_app(stores[1])) as there,
+        httpx.Client(base_url=here, timeout=LONG) as first,
+        httpx.Client(base_url=there, timeout=LONG) as second,
+    ):
+
+        def replace_by(problem: str, maker: httpx.Client) -> None:
+            assert post(second, "decisions", ask)[0] == 200  # so the second server knows it
+            assert first.delete(url).status_code == 200
+            body = {**EXPERIMENT, "problem": problem}
+            assert maker.put(url, json=body).status_code == 201
+
+        ask: dict[str, Any] = {"unit": "u"}
+        first.put(url, json=EXPERIMENT)
+        replace_by(THREE_ARMS, first)
+        # These were all arms of the former experiment; of the new one "c" is the third.
+        for n in range(6):
+            answer = post(second, "decisions", {**ask, "among": ["a", "b"]})[1]
+            assert answer["arm"] in ("a", "b")
+            post(second, "rewards", {"decision": f"{n}@u", "reward": 0})
+        assert first.get(f"{url}/units/u").json()["plays"]["c"] == 0
+        replace_by(CONTEXTS, first)
+        ask["context"] = "here"
+        listed = [ask, {**ask, "context": "nowhere"}]
+        assert [len(each) for each in post(second, "decisions", listed)[1]] == [3, 3]
+        assert post(second, "decisions", {"unit": "u"})[0] == 422
+        replace_by(PROBLEM, second)
+        del ask["context"]
+        monkeypatch.setattr(backend, "_prepare", pytest.fail)  # it was prepared when it was put
+        assert post(second, "decisions", ask)[0] == 200
+        first.delete(url)
+        assert post(second, "decisions", {**ask, "context": "here"})[0] == 404
+
+
+def test_long_deletions_do_not_delay_new_experiments_or_erasures(tmp_path: Path) -> None:
+    store, may, begun = open_store(str(tmp_path / "a.db"), make=True), Signal(), Signal()
+    delete_some = store.delete_some
+
+    def slow(experiment: int) -> bool:
+        begun.set()
+        assert may.wait(LONG)
+        return delete_some(experiment)
+
+    store.delete_some = slow  # type: ignore[method-assign]
+
+    async def all_of_it(address: str) -> list[int]:
+        async with httpx.AsyncClient(base_url=address, timeout=LONG) as client:
+            for name in ("large", "small"):
+                await client.put(f"/v1/experiments/{name}", json=EXPERIMENT)
+            await client.post("/v1/experiments/small/decisions", json={"unit": "u"})
+            deleting = asyncio.create_task(client.delete("/v1/experiments/large"))
+            await asyncio.to_thread(begun.wait, LONG)
+            made = await client.put("/v1/experiments/new", json=EXPERIMENT)
+            erased = await client.delete("/v1/experiments/small/units/u")
+            may.set()
+            return [made.status_code, erased.status_code, (await deleting).status_code]
+
+    with serving(make_app(store, patience=LONG)) as address:
+        try:
+            assert asyncio.run(all_of_it(address)) == [201, 200, 200]
+        finally:
+            may.set()
+
+
+def test_a_websocket_is_closed(tmp_path: Path) -> None:
+    """As by a server that, unlike ours, hands them to the application."""
+    sent = list[Any]()
+
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    with closing(open_store(str(tmp_path / "a.db"), make=True)) as store:
+        for path in ("/", "/v1/experiments/e"):
+            scope: Any = {"type": "websocket", "path": path, "headers": [], "query_string": b""}
+            asyncio.run(make_app(store)(scope, receive, send))
+    assert [message["type"] for message in sent] == ["websocket.close"] * 2
 
 
 def test_minus_zero_is_zero(server: httpx.Client, path: Path) -> None:

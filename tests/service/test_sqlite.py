@@ -248,7 +248,7 @@ def test_the_log_of_one_experiment_is_read_without_those_of_others(tmp_path: Pat
         for name, index in (("log", "events_log"), ("due", "units_due")):
             values: Any = (1, 0, 9)
             if name == "due":
-                values = {"now": 1, "most": 9, "experiments": "[]", "units": "[]"}
+                values = (1, 1, "[]", "[]", 9)
             query = f"EXPLAIN QUERY PLAN {statements('sqlite')[name]}"
             plan = " ".join(str(row[3]) for row in connection.execute(query, values))
             assert f"INDEX {index}" in plan, plan

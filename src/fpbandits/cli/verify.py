@@ -65,7 +65,7 @@ def export(
     """Write a service's log as a file that fit reads.
 
     A row per reward that counts: unit, arm, context, reward, propensity, among, time, told,
-    decision, key, inherited.
+    decision, key, inherited, and control if there is a control group.
     """
     from fpbandits.cli.output import print_json
     from fpbandits.core.storage import shown

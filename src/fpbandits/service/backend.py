@@ -29,7 +29,7 @@ from fpbandits.service.experiment import (
     checked_experiment,
     same_definition,
 )
-from fpbandits.service.messages import Ask, Request, short_name
+from fpbandits.service.messages import Request, short_name
 from fpbandits.service.metrics import Metrics
 from fpbandits.service.report import Report, report
 from fpbandits.service.settings import Settings
@@ -91,10 +91,12 @@ class Backend:
         self._experiments: dict[str, Experiment] = {}
         self._under_way: dict[tuple[str, str], asyncio.Task[Any]] = {}
         self._calls = set[asyncio.Future[Any]]()
-        # Not the threads that call the store: these may all be waiting for it. New experiments
-        # have their own: a large one must not keep others from being served.
+        # Not the threads that call the store: these may all be waiting for it. What may take long
+        # has threads of its own: new experiments, adoptions and erasures, deletions, reports.
         self._preparing = ThreadPoolExecutor(2, "fpbandits rules")
         self._making = ThreadPoolExecutor(1, "fpbandits new rules")
+        self._changing = ThreadPoolExecutor(1, "fpbandits changes")
+        self._deleting = ThreadPoolExecutor(1, "fpbandits deletions")
         self._reporting = ThreadPoolExecutor(1, "fpbandits reports")
         self._reports: dict[str, tuple[float, Stamp, Report]] = {}
         self._to_make = set[asyncio.Future[Any]]()
@@ -124,7 +126,8 @@ class Backend:
             with suppress(asyncio.CancelledError):
                 await sweeping
             await self.batcher.close()
-            for pool in (self._preparing, self._making, self._reporting):
+            long_work = self._making, self._changing, self._deleting, self._reporting
+            for pool in (self._preparing, *long_work):
                 pool.shutdown(wait=False, cancel_futures=True)
             self.store.close()
 
@@ -134,21 +137,18 @@ class Backend:
         If the experiment is not as this server knows it, it is read again, once.
         """
         try:
-            _check_taken(experiment, requests)
+            experiment.check_serving()
         except Error:  # it may take them by now
             experiment = await self.current(experiment.name)
-            _check_taken(experiment, requests)
+            experiment.check_serving()
         outcomes = await self.batcher.submit([(experiment, request) for request in requests])
         stale = [n for n, outcome in enumerate(outcomes) if isinstance(outcome, StaleError)]
         if not stale:
             return outcomes
-        if self._experiments.get(experiment.name) is experiment:
-            del self._experiments[experiment.name]
         try:
-            renewed = await self.experiment(experiment.name)
-            repeated = [requests[n] for n in stale]
-            _check_taken(renewed, repeated)
-            again = await self.batcher.submit([(renewed, request) for request in repeated])
+            renewed = await self.current(experiment.name)
+            renewed.check_serving()
+            again = await self.batcher.submit([(renewed, requests[n]) for n in stale])
         except Error as error:
             again = [error] * len(stale)
         for n, outcome in zip(stale, again, strict=True):
@@ -257,7 +257,7 @@ class Backend:
             _logger.info("new experiment", extra={"experiment": name})
         if kept.status == OPEN:
             stored = wanted.stored(kept).limited(self._settings.most_pending)
-            self._experiments.setdefault(name, stored)
+            self._experiments[name] = stored  # an earlier one of this name may be there
         return kept, new
 
     def _add(self, wanted: Experiment) -> tuple[Kept, bool]:
@@ -285,7 +285,7 @@ class Backend:
         """Let this version's revision of the rule decide in an experiment."""
         await self.call_store(self.kept, name)
         call = partial(adopt, self.store, name, self._stop_if_stopping)
-        return await self._once("adopted", name, lambda: self._work(self._making, call))
+        return await self._once("adopted", name, lambda: self._work(self._changing, call))
 
     def _stop_if_stopping(self, units: int = 0) -> None:
         """Raise an error in a long work if the server is being stopped."""
@@ -299,7 +299,7 @@ class Backend:
 
         async def work() -> Answer:
             unit_key = experiment.id, unit
-            request = await self._work(self._making, self.store.find_events, unit_key)
+            request = await self._work(self._changing, self.store.find_events, unit_key)
             (outcome,) = await self.submit(experiment, [request])
             if isinstance(outcome, Error):
                 raise outcome
@@ -314,7 +314,7 @@ class Backend:
         await self.call_store(self.kept, name)
 
         async def work() -> Answer:
-            await self._work(self._making, self._delete, name)
+            await self._work(self._deleting, self._delete, name)
             self._experiments.pop(name, None)
             return {"name": name, "status": "deleted"}
 
@@ -369,15 +369,6 @@ def _store_failures() -> Iterator[None]:
         raise
     except (UnavailableError, StorageError) as error:
         raise logged_failure(error) from None
-
-
-def _check_taken(experiment: Experiment, requests: Sequence[Request]) -> None:
-    """Raise an error if an experiment does not take such requests now."""
-    experiment.check_serving()
-    if experiment.status == CLOSED and any(isinstance(request, Ask) for request in requests):
-        raise ConflictError(
-            f"{quote(experiment.name)} is closed: it takes rewards, no new decisions"
-        )
 
 
 def _unknown_unit(name: str) -> MissingError:

@@ -1,8 +1,10 @@
 """One batch: requests that are served in one transaction, and answered after it.
 
-`handle_together` locks the units that the requests need, steps them in the order of the requests,
-writes, commits, and returns the answers. An answer does not depend on the other requests in its
-batch. `fpbandits.service.batcher` collects the batches.
+`handle_together` checks contexts and arms, locks the units that the requests need, steps them in
+the order of the requests, writes, commits, and returns the answers. If the store has another
+edition of an experiment than the requests were checked by, each of them gets a `StaleError`. An
+answer does not depend on the other requests in its batch. `fpbandits.service.batcher` collects the
+batches.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from fpbandits.errors import Error, InputError, UnavailableError
-from fpbandits.service.experiment import Experiment
+from fpbandits.service.experiment import OPEN, Experiment
 from fpbandits.service.messages import Ask, Request
 from fpbandits.service.step import Answer, Event, Unit
 from fpbandits.service.store import Change, StaleError, Store, Transaction, UnitKey, UnitRow
@@ -80,22 +82,22 @@ def handle_together(
     """
     recent = Recent() if recent is None else recent
     stamps = {experiment.stamp for experiment, _ in work}
+    requests = [_checked(experiment, request) for experiment, request in work]
     asked, touched, keys = set[UnitKey](), set[UnitKey](), set[tuple[UnitKey, str]]()
-    for experiment, request in work:
+    for (experiment, request), checked in zip(work, requests, strict=True):
         unit_key = experiment.id, request.unit
-        if not isinstance(request, Ask):
-            touched.add(unit_key)
-            continue
-        asked.add(unit_key)
-        if request.key is not None:
-            keys.add((unit_key, request.key))
+        # Units are added to the store if they are asked for, but not for a request to be refused.
+        may_decide = isinstance(checked, Ask) and experiment.status == OPEN
+        (asked if may_decide else touched).add(unit_key)
+        if isinstance(checked, Ask) and checked.key is not None:
+            keys.add((unit_key, checked.key))
     locked = sorted(stamps), sorted(asked), sorted(touched - asked), sorted(keys)
     with warnings.catch_warnings(), store.transaction(*locked) as transaction:
         warnings.simplefilter("ignore")  # an agent's warnings are for people
         batch = _Batch(transaction, recent)
         outcomes: list[Outcome] = []
-        for experiment, request in work:
-            outcomes.append(batch.serve(experiment, request))
+        for (experiment, _), checked in zip(work, requests, strict=True):
+            outcomes.append(batch.serve(experiment, checked))
             if enough():
                 break
         changes = batch.changes()
@@ -116,6 +118,19 @@ def handle_together(
     ]
 
 
+def _checked(experiment: Experiment, request: Request) -> Request | InputError:
+    """Return a request, or the error that says what in it the experiment does not know."""
+    if not isinstance(request, Ask):
+        return request
+    try:
+        experiment.check_context(request.context)
+        if request.among is None:
+            return request
+        return request._replace(among=experiment.eligible(request.among))
+    except InputError as error:
+        return error
+
+
 class _Batch:
     """The units of a transaction as they are stepped, and those that failed.
 
@@ -127,11 +142,13 @@ class _Batch:
         self.units: dict[UnitKey, Unit] = {}
         self.failed: dict[UnitKey, Error] = {}
 
-    def serve(self, experiment: Experiment, request: Request) -> Outcome:
+    def serve(self, experiment: Experiment, request: Request | InputError) -> Outcome:
         """Step the unit of a request, and return the answer or the error."""
-        unit_key = experiment.id, request.unit
-        if experiment.id not in self._transaction.current:
+        if experiment.stamp not in self._transaction.current:
             return StaleError.of(experiment.name)
+        if isinstance(request, InputError):  # a newer edition might have taken the request
+            return request
+        unit_key = experiment.id, request.unit
         if unit_key in self.failed:
             return self.failed[unit_key]
         try:

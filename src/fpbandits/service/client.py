@@ -21,7 +21,7 @@ from urllib.parse import urlencode
 
 from fpbandits.core.extras import needed_for
 from fpbandits.errors import Error, InputError, UnavailableError, quote, said
-from fpbandits.service.statuses import kind_of
+from fpbandits.service.statuses import MissingError, kind_of
 
 if TYPE_CHECKING:
     from fpbandits.problem.problem import Problem
@@ -211,7 +211,7 @@ class Client:
 
     def delete(self, *, experiment: str | None = None) -> None:
         """Delete an experiment with its units and its log, for good."""
-        self._call("DELETE", self._path(experiment))
+        self._call("DELETE", self._path(experiment), may_be_gone=True)
 
     def log(self, after: int = 0, *, experiment: str | None = None) -> Iterator[dict[str, Any]]:
         """Yield every event after a position in the log, in order; without retries."""
@@ -257,10 +257,19 @@ class Client:
         return UnavailableError(said(error), place=(str(self._http.base_url),))
 
     def _call(
-        self, method: str, path: str, body: object = None, timeout: float | None = None
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        timeout: float | None = None,
+        may_be_gone: bool = False,
     ) -> Any:
-        """Send a request, several times if need be, and return its answer."""
-        until, pause = time.monotonic() + self._patience, 0.05
+        """Send a request, several times if need be, and return its answer.
+
+        ``may_be_gone``: if the request was sent before, there may be no such experiment any more.
+        """
+        until, pause, repeated = time.monotonic() + self._patience, 0.05, False
         while True:
             failure: Error
             try:
@@ -275,11 +284,14 @@ class Client:
                 if response.is_success:
                     return response.json()
                 failure = _failure(response)
+                # Answers of a proxy have no place.
+                if repeated and may_be_gone and isinstance(failure, MissingError) and failure.place:
+                    return None
             if not isinstance(failure, UnavailableError) or time.monotonic() + pause > until:
                 raise failure
             # At random, so that clients that were refused together do not come back together.
             time.sleep(pause * random.uniform(0.5, 1.0))
-            pause = min(2 * pause, 2.0)
+            pause, repeated = min(2 * pause, 2.0), True
 
 
 def _ask(

@@ -199,6 +199,11 @@ class Experiment:
             reason = f"the states of {who} are of an earlier version"
             raise UnavailableError(f"{reason}: stop its servers and run fpbandits upgrade")
 
+    def check_open(self) -> None:
+        """Raise an error unless the experiment takes new decisions."""
+        if self.status == CLOSED:
+            raise ConflictError(f"{quote(self.name)} is closed: it takes rewards, no new decisions")
+
     def stored(self, kept: Kept) -> Experiment:
         """Return the same experiment as a store keeps it; the prepared policy is shared."""
         return self._changed(**kept.changing())
@@ -303,6 +308,12 @@ def checked_experiment(
             known_name("arm", experiment.control.arm, experiment.problem.arms)
     _try(experiment)
     return experiment
+
+
+def reward_wait(definition: str) -> float | None:
+    """Return for how many seconds an experiment waits for rewards; None: for ever."""
+    wait: float | None = json.loads(definition).get("reward_wait")
+    return wait
 
 
 def same_definition(first: str, second: str) -> bool:

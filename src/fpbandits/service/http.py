@@ -30,7 +30,6 @@ from fpbandits.service.backend import PAGE, Backend
 from fpbandits.service.batcher import logged_failure
 from fpbandits.service.batches import Outcome
 from fpbandits.service.control import Control
-from fpbandits.service.experiment import Experiment
 from fpbandits.service.logs import log_answer, request_id
 from fpbandits.service.messages import DEFINITION, EXPERIMENT, LOG_QUERY
 from fpbandits.service.metrics import CONTENT_TYPE, Metrics
@@ -97,7 +96,10 @@ class App(Router):
         )
 
     async def not_found(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request whose path does not exist."""
+        """Answer a request whose path does not exist; a WebSocket is closed."""
+        if scope["type"] != "http":
+            await super().not_found(scope, receive, send)
+            return
         await _no_route(self.backend, scope, HTTPStatus.NOT_FOUND)(scope, receive, send)
 
 
@@ -206,7 +208,7 @@ async def _serve(body: Body[Any], backend: Backend, request: Request, name: str)
         )
     checked = []
     for item in content if is_list else [content]:
-        checked.append(_checked(body, experiment, item))
+        checked.append(_checked(body, item))
         if len(checked) % _CHECKED_AT_ONCE == 0:
             await asyncio.sleep(0)  # others are answered between
     requests = [request for request in checked if not isinstance(request, Error)]
@@ -241,17 +243,12 @@ async def _content(request: Request, body: Body[Any]) -> Any:
     return parse_json(b"".join(parts))
 
 
-def _checked(body: Body[Any], experiment: Experiment, item: object) -> Any:
-    """Return a request, or the error that says what is wrong with it."""
+def _checked(body: Body[Any], item: object) -> Any:
+    """Return a request, or the error that says what is wrong with it, whatever the experiment."""
     try:
-        request = body.read(item)
-        if isinstance(request, messages.Ask):
-            experiment.check_context(request.context)
-            if request.among is not None:
-                return request._replace(among=experiment.eligible(request.among))
+        return body.read(item)
     except InputError as error:
         return error
-    return request
 
 
 for _action, _body, _answer in (

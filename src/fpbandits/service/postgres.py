@@ -21,7 +21,7 @@ from typing import Any
 
 from fpbandits.core.extras import needed_for
 from fpbandits.errors import StorageError, UnavailableError, said, within
-from fpbandits.service.experiment import OPEN, STATES, Kept, Stamp
+from fpbandits.service.experiment import OPEN, STATES, Kept, Stamp, reward_wait
 from fpbandits.service.postgres_connection import (
     SQL,
     Connection,
@@ -48,7 +48,6 @@ from fpbandits.service.store import (
     UnitRow,
     check_schema,
     migrations,
-    reward_wait,
 )
 
 with needed_for("PostgreSQL", "postgres", ", or use sqlite:///FILE"):
@@ -276,7 +275,7 @@ class _PostgresTransaction(Transaction):
         _, _, self.now, schema = row
         check_schema(schema)
         present = set(known)
-        self.current = frozenset(stamp.id for stamp in experiments if tuple(stamp) in present)
+        self.current = frozenset(stamp for stamp in experiments if tuple(stamp) in present)
         self.rows = {(row[0], row[1]): UnitRow(*row[2:]) for row in locked}
         self.decided = {}
         for experiment, unit, *values in decided:

@@ -22,7 +22,7 @@ from urllib.parse import quote as escaped
 
 from fpbandits.core.storage import shown
 from fpbandits.errors import InputError, StorageError, UnavailableError, said, within
-from fpbandits.service.experiment import OPEN, STATES, Kept, Stamp
+from fpbandits.service.experiment import OPEN, STATES, Kept, Stamp, reward_wait
 from fpbandits.service.step import Event, experiment_event
 from fpbandits.service.store import (
     SCHEMA,
@@ -37,7 +37,6 @@ from fpbandits.service.store import (
     UnitRow,
     check_schema,
     migrations,
-    reward_wait,
     statements,
 )
 
@@ -285,13 +284,8 @@ class SqliteStore(Store):
         without_units: Collection[tuple[str, str]] = (),
     ) -> list[tuple[str, str]]:
         ((now,),) = self._read("now")
-        left_out = {
-            "experiments": json.dumps(list(without)),
-            "units": json.dumps(list(without_units)),
-        }
-        with _own_errors(self._path), self._reading:
-            values = {"now": now, "most": most, **left_out}
-            return self._reader.execute(self._sql["due"], values).fetchall()
+        left_out = json.dumps(list(without)), json.dumps(list(without_units))
+        return self._read("due", now, now, *left_out, most)
 
     def _read_log(self, name: str, experiment: int, after: int, most: int) -> list[Any]:
         # Only one transaction writes at a time, so what is committed later has larger numbers.
@@ -334,7 +328,7 @@ class _SqliteTransaction(Transaction):
         self._writer, self._sql = writer, sql
         ((self.now,),) = writer.execute(sql["now"])
         self.current = frozenset(
-            stamp.id
+            stamp
             for stamp in experiments
             if writer.execute(sql["stamp"], (stamp.id,)).fetchone() == stamp
         )
@@ -345,8 +339,9 @@ class _SqliteTransaction(Transaction):
         for experiment, own in names.items():
             for name, *row in writer.execute(sql["units"], (json.dumps(own), experiment)):
                 self.rows[experiment, name] = UnitRow(*row)
+        current = {stamp.id for stamp in self.current}
         for unit_key in asked:
-            if unit_key not in self.rows and unit_key[0] in self.current:
+            if unit_key not in self.rows and unit_key[0] in current:
                 added = writer.execute(sql["add_unit"], unit_key)
                 self.rows[unit_key] = UnitRow(added.lastrowid or 0, 0, None)
         self.decided = {}

@@ -11,7 +11,6 @@ through those that it lacks, each in a transaction of its own.
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -111,7 +110,7 @@ class Transaction(ABC):
     now
         The time, by the database's clock.
     current
-        The experiments whose stamps are as they were named. Units of others must be left alone.
+        The stamps that are as they were named. Units of other experiments must be left alone.
     rows
         The units by key; those that were named but are unknown are not there.
     decided
@@ -119,7 +118,7 @@ class Transaction(ABC):
     """
 
     now: float
-    current: frozenset[int]
+    current: frozenset[Stamp]
     rows: dict[UnitKey, UnitRow]
     decided: dict[UnitKey, dict[str, Event]]
 
@@ -259,13 +258,15 @@ class Store(ABC):
         self._change("delete_experiment", experiment)
         return False
 
-    def forget_keys(self, after: int, before: float) -> int | None:
-        """Forget keys of decisions made ``before`` a time, those that are next in the log.
+    def forget_keys(self, after: int, keep: float) -> int | None:
+        """Forget keys that are older than ``keep`` seconds, those that are next in the log.
 
-        Returns the position to go on from, or None if no later event is old enough.
+        Returns the position to go on from, or None if no later event is old enough. An event dated
+        in the future was written before the clock went back: its key is forgotten with the next.
         """
-        times = self._read("times", after, _AT_ONCE)
-        old = list(takewhile(lambda row: row[1] < before, times))
+        ((now,),) = self._read("now")
+        times = self._read("times", after, now, _AT_ONCE)
+        old = list(takewhile(lambda row: row[1] < now - keep, times))
         if not old:
             return None
         upto = int(old[-1][0])
@@ -390,9 +391,3 @@ def check_schema(schema: int) -> None:
     if schema < SCHEMA:
         raise StorageError(f"{has}: stop its servers, back it up, and run fpbandits upgrade STORE")
     raise StorageError(f"{has}: a newer version wrote it, install that one")
-
-
-def reward_wait(definition: str) -> float | None:
-    """Return for how many seconds an experiment waits for rewards; None: for ever."""
-    wait: float | None = json.loads(definition).get("reward_wait")
-    return wait

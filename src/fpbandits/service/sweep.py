@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -68,10 +67,8 @@ async def sweep(serving: Serving, keep_keys: float) -> None:
         try:
             more = await sweeper.expire_some(now)
             if keep_keys and now >= keys_done + _KEYS_EVERY:
-                oldest = time.time() - keep_keys
-                next_position = await serving.call_store(
-                    serving.store.forget_keys, position, oldest
-                )
+                forget = serving.store.forget_keys
+                next_position = await serving.call_store(forget, position, keep_keys)
                 if next_position is None:
                     keys_done = now
                 else:

@@ -169,8 +169,11 @@ WHERE id IN (SELECT id FROM fpbandits.units WHERE experiment = %s LIMIT %s)
 -- name: delete_experiment
 DELETE FROM fpbandits.experiments WHERE id = %s
 
+-- name: now
+SELECT extract(epoch FROM clock_timestamp())::float8
+
 -- name: times
-SELECT seq, time FROM fpbandits.events WHERE seq > %s ORDER BY seq LIMIT %s
+SELECT seq, time FROM fpbandits.events WHERE seq > %s AND time <= %s ORDER BY seq LIMIT %s
 
 -- name: forget_keys
 UPDATE fpbandits.events SET key = NULL WHERE seq > %s AND seq <= %s AND key IS NOT NULL

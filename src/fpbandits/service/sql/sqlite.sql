@@ -49,18 +49,18 @@ UPDATE units SET state = ?, due = ? WHERE experiment = ? AND name = ?
 -- A decision that would expire later than its wait from now was made before the clock went back.
 WITH due AS (
     SELECT experiments.name AS experiment, units.name AS unit
-    FROM experiments CROSS JOIN units ON units.experiment = experiments.id AND due <= :now
+    FROM experiments CROSS JOIN units ON units.experiment = experiments.id AND due <= ?
     WHERE status IN ('open', 'closed') AND wait IS NOT NULL
     UNION ALL
     SELECT experiments.name, units.name
     FROM experiments CROSS JOIN units
-        ON units.experiment = experiments.id AND due > :now + wait + 1
+        ON units.experiment = experiments.id AND due > ? + wait + 1
     WHERE status IN ('open', 'closed') AND wait IS NOT NULL
 )
 SELECT experiment, unit FROM due
-WHERE experiment NOT IN (SELECT value FROM json_each(:experiments))
-    AND (experiment, unit) NOT IN (SELECT value ->> 0, value ->> 1 FROM json_each(:units))
-LIMIT :most
+WHERE experiment NOT IN (SELECT value FROM json_each(?))
+    AND (experiment, unit) NOT IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))
+LIMIT ?
 
 -- name: decided
 SELECT step, kind, number, key, arm, context, probability, reward, time, version, revision,
@@ -111,7 +111,7 @@ DELETE FROM units WHERE id IN (SELECT id FROM units WHERE experiment = ? LIMIT ?
 DELETE FROM experiments WHERE id = ?
 
 -- name: times
-SELECT seq, time FROM events WHERE seq > ? ORDER BY seq LIMIT ?
+SELECT seq, time FROM events WHERE seq > ? AND time <= ? ORDER BY seq LIMIT ?
 
 -- name: forget_keys
 UPDATE events SET key = NULL WHERE seq > ? AND seq <= ? AND key IS NOT NULL
