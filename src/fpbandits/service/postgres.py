@@ -306,8 +306,9 @@ class _PostgresTransaction(Transaction):
         with self._writer.pipeline():
             for change in self._changes:
                 if change.erase is not None:
-                    erased = list(change.erase.events), change.experiment, change.erase.after
-                    self._writer.execute(SQL["erase"], (*erased, change.id))
+                    found, since = list(change.erase.events), change.erase.after
+                    of_unit = found, change.id, change.experiment, since, change.id
+                    self._writer.execute(SQL["erase"], of_unit)
             if states:
                 self._writer.execute(SQL["change_units"], _columns(states))
             if events:

@@ -362,7 +362,7 @@ class _SqliteTransaction(Transaction):
     def write(self, changes: Sequence[Change]) -> None:
         for change in changes:
             if change.erase is not None:
-                events = ((seq,) for seq in change.erase.events)
+                events = ((seq, change.id) for seq in change.erase.events)
                 self._writer.executemany(self._sql["delete_event"], events)
                 since = change.experiment, change.erase.after, change.id
                 self._writer.execute(self._sql["delete_since"], since)

@@ -156,7 +156,7 @@ WHERE experiment = %s AND seq > %s AND seq <= %s ORDER BY seq LIMIT %s
 
 -- name: erase
 DELETE FROM fpbandits.events
-WHERE seq = ANY(%s::bigint[]) OR (experiment = %s AND seq > %s AND unit = %s)
+WHERE (seq = ANY(%s::bigint[]) AND unit = %s) OR (experiment = %s AND seq > %s AND unit = %s)
 
 -- name: delete_events
 DELETE FROM fpbandits.events

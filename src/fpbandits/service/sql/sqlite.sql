@@ -96,7 +96,7 @@ SELECT name, steps, state FROM units WHERE experiment = ? ORDER BY id
 SELECT seq, unit FROM events WHERE experiment = ? AND seq > ? ORDER BY seq LIMIT ?
 
 -- name: delete_event
-DELETE FROM events WHERE seq = ?
+DELETE FROM events WHERE seq = ? AND unit = ?
 
 -- name: delete_since
 DELETE FROM events WHERE experiment = ? AND seq > ? AND unit = ?
