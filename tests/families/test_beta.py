@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from laws import beta
 from oracle import kl_beta
 from scipy.special import polygamma
 
-from fpbandits import InputError, Problem
+from fpbandits import InputError, Problem, fit
 
 
 def test_a_beta_sum_is_as_good_as_its_draws() -> None:
@@ -25,6 +26,16 @@ def test_a_beta_sum_is_as_good_as_its_draws() -> None:
         )
     )
     assert not rewards.sum_in_one_draw
+
+
+def test_a_concentration_below_1_is_found() -> None:
+    """Of rewards near 0 and 1; 20,000 of them know ln c to 1 %, so this is 10 standard errors."""
+    users, mean, c = np.arange(20_000), 0.4, 0.5
+    values = np.random.default_rng(3).beta(c * mean, c * (1 - mean), users.size)
+    log = {"user": users, "arm": np.where(users % 2, "a", "b"), "reward": values}
+    found = fit(log, unit="user", arm="arm", reward="reward", family="beta", types=1, range=(0, 1))
+    fitted: Any = found.problem.rewards.content["concentration"]
+    assert math.log(fitted / c) == pytest.approx(0, abs=0.1)
 
 
 @pytest.mark.parametrize(("p", "q"), [(0.3, 0.31), (0.3, 0.8), (0.9, 0.05), (0.5, 0.5001)])

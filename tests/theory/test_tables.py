@@ -63,6 +63,9 @@ def test_the_count_of_regimes_is_that_of_the_bounds() -> None:
     lines = shown(Problem.bernoulli([[0.5, 0.5], [0.5, 0.9]]))
     assert row(lines, "theta1")[-3:] == ["0", "0", "0"]
     assert "2 bounded, 0 logarithmic for FP-UCB." in " ".join(lines[-1])
+    # A lower bound of 0.07·ln T is one, too.
+    lines = shown(Problem.bernoulli([[0.5, 0.45], [0.5, 0.9]]))
+    assert "1 bounded, 1 logarithmic for FP-UCB. For" in " ".join(lines[-1])
 
 
 def test_details_of_every_arm() -> None:
