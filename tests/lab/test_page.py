@@ -563,6 +563,9 @@ def test_loading_the_page_again_loses_nothing(new_tab: NewTab) -> None:
     expect(cell(tab, 1, "a1")).to_have_text("0.6")
     expect(cell(tab, 0, "a0")).to_have_class(re.compile(r"\bbad\b"))
     expect(notice(tab, "Models")).to_contain_text("not the text 'zero'")
+    expect(tab.get_by_role("button", name="Undo")).to_be_disabled()
+    # The analysis is that of the last table without mistakes.
+    expect(tab.locator(".glance")).to_contain_text("11,188 plays of arm2")
     type_into(tab, 0, "a0", "0.9")
     expect(tab.locator(".glance")).to_contain_text("11,188 plays of arm2")
     other.reload()
@@ -584,6 +587,9 @@ def test_names_are_text_wherever_they_stand(new_tab: NewTab) -> None:
     tab.get_by_role("button", name="Play", exact=True).click()
     expect(notice(tab, "Play")).to_have_text("played 2 runs of each policy")
     expect(tab.locator("img[src=x]")).to_have_count(0)
+    tab.get_by_role("tab", name="Models").click()
+    type_into(tab, 1, "name", "1234567890")  # no number to be rounded
+    type_into(tab, -1, "a1", "000012345")
 
 
 def test_a_service_is_followed_as_it_goes_on(new_tab: NewTab, lab: tuple[str, Path]) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,8 @@ import pytest
 from fpbandits.errors import InputError
 from fpbandits.lab.examples import EXAMPLES
 from fpbandits.lab.session import Session, problem_from_upload
-from fpbandits.lab.sheet import with_field, with_text
-from fpbandits.problem.files import SIZE_LIMITS, load_problem
+from fpbandits.lab.sheet import HEAD, sheet_of, with_field, with_pasted, with_text
+from fpbandits.problem.files import SIZE_LIMITS, load_problem, problem_to_toml
 
 
 def new_session() -> Session:
@@ -26,6 +27,27 @@ def test_a_mistake_keeps_the_last_good_problem_and_can_be_undone() -> None:
     assert session.sheet == before
     assert not session.can_undo
     session.undo()  # nothing before it: nothing happens
+
+
+def test_a_session_that_is_restored_has_the_last_good_problem_and_nothing_to_undo() -> None:
+    session = new_session()
+    session.change(with_text(session.sheet, 0, 1, "0.75"))
+    session.change(with_text(session.sheet, 0, 2, "x"))
+    restored = Session(session.problem, session.sheet)
+    assert restored.problem.rewards.rows[0, 0] == 0.75
+    assert (restored.sheet, restored.marks) == (session.sheet, session.marks)
+    assert restored.marks
+    assert not restored.can_undo
+
+
+def test_a_result_is_for_the_table_or_for_another() -> None:
+    session = new_session()
+    problem = session.problem
+    assert session.difference(problem) == ""
+    session.change(with_text(session.sheet, 0, 1, "x"))
+    assert session.difference(problem) == "This is for the last table without mistakes."
+    session.change(with_text(session.sheet, 0, 1, "0.75"))
+    assert session.difference(problem).startswith("The models have changed")
 
 
 def test_listeners_are_told_of_changes_and_of_nothing_else() -> None:
@@ -56,6 +78,18 @@ def test_what_is_saved_is_opened_again(tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     assert load_problem(tmp_path / name) == session.problem
     assert problem_from_upload(name, content) == session.problem
+
+
+def test_what_was_fitted_is_saved_as_fitted() -> None:
+    units = ("0123456789ab",)
+    problem = replace(EXAMPLES["paper:two"].make(), fitted_units=units)
+    session = new_session()
+    session.change(sheet_of(problem))
+    assert session.to_file()[1] == problem_to_toml(problem).encode()
+    session.change(with_text(session.sheet, 0, 1, "0.75"))  # still of these units
+    assert session.problem.fitted_units == units
+    session.change(with_pasted(session.sheet, HEAD, 0, "\tlow\nA\t0.1\nB\t0.3"))  # all others
+    assert session.problem.fitted_units == ()
 
 
 def test_mistakes_are_not_saved() -> None:

@@ -1,15 +1,22 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from fpbandits.errors import InputError
+from fpbandits.lab import sheet as sheets
 from fpbandits.lab.examples import EXAMPLES
 from fpbandits.lab.reading import read
 from fpbandits.lab.sheet import (
     HEAD,
+    Sheet,
+    contexts_text,
     sheet_of,
     with_arm,
+    with_contexts,
     with_field,
     with_model,
     with_pasted,
@@ -77,6 +84,28 @@ def test_nothing_or_too_much_is_not_pasted() -> None:
             with_pasted(TWO, 0, 0, text)
 
 
+def test_a_cell_that_is_too_long_is_refused() -> None:
+    for edit in (
+        lambda text: with_pasted(TWO, 0, 0, text),
+        lambda text: with_field(TWO, "contexts", text),
+    ):
+        with pytest.raises(InputError, match="more than 131,072 characters"):
+            edit("a" * 131_073)
+
+
+def test_a_long_table_is_enlarged_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    changes = []
+
+    def counting(given: Sheet, **fields: Any) -> Sheet:
+        changes.append(fields)
+        return replace(given, **fields)
+
+    monkeypatch.setattr(sheets, "replace", counting)
+    pasted = with_pasted(TWO, 0, 1, "\n".join(["\t".join(["0.5"] * 20)] * 1000))
+    assert (len(pasted.models), len(pasted.arms)) == (1000, 20)
+    assert len(changes) == 3  # arms, models and texts
+
+
 def test_a_problem_that_is_too_large_for_a_page_is_refused() -> None:
     large = Problem.bernoulli(np.full((5001, 2), 0.5))
     with pytest.raises(InputError, match=r"5,001 models of 2 means each are too many"):
@@ -84,6 +113,8 @@ def test_a_problem_that_is_too_large_for_a_page_is_refused() -> None:
 
 
 def test_models_and_arms_come_and_go() -> None:
+    assert with_model(COLD_START, 2) == with_model(with_model(COLD_START))
+    assert with_arm(COLD_START, 2) == with_arm(with_arm(COLD_START))
     grown = with_arm(with_model(COLD_START))
     assert grown.models[-1] == "theta1"
     assert grown.arms[-1] == "arm1"
@@ -123,6 +154,33 @@ def test_contexts_keep_their_tables_by_name_or_place() -> None:
     assert read(three).problem is not None
     assert with_field(COLD_START, "contexts", "").cells[0] == morning
     assert with_field(TWO, "contexts", "a, b").cells[0] == TWO.cells[0] * 2
+
+
+def test_contexts_in_another_order_take_their_shares_along() -> None:
+    shared = with_field(COLD_START, "shares", "0.7, 0.3")
+    turned = with_field(shared, "contexts", "evening, morning")
+    assert turned.fields["shares"] == "0.3, 0.7"
+    assert turned.cells[0] == COLD_START.cells[0][4:] + COLD_START.cells[0][:4]
+    assert with_field(turned, "contexts", "morning, evening") == shared
+    # A new name is that of the context whose name is gone, wherever it stands.
+    renamed = with_field(shared, "contexts", "evening, early")
+    assert (renamed.cells, renamed.fields) == (turned.cells, turned.fields)
+    assert with_field(shared, "contexts", "early, evening").fields == shared.fields
+    # No table is lost while a name stands there twice.
+    twice = with_field(shared, "contexts", "morning, morning")
+    assert with_field(twice, "contexts", "morning, evening") == shared
+
+
+@pytest.mark.parametrize(
+    "names", [("Bern, in the morning", "evening"), ('"a"', 'b "c"', "d, e"), ("a, b",), ()]
+)
+def test_names_of_contexts_are_read_as_they_are_written(names: tuple[str, ...]) -> None:
+    sheet = with_contexts(COLD_START, names)
+    assert with_field(COLD_START, "contexts", contexts_text(sheet)).contexts == names
+
+
+def test_plain_names_of_contexts_are_not_quoted() -> None:
+    assert contexts_text(COLD_START) == "morning, evening"
 
 
 def test_the_text_of_a_problem_file_reads_as_the_sheet() -> None:

@@ -9,7 +9,7 @@ from nicegui import run, ui
 from fpbandits.core.markup import html_table
 from fpbandits.lab.heat import KINDS, confusion, confusion_picture, means_picture
 from fpbandits.lab.parts import Notice, offer, table
-from fpbandits.lab.session import Session
+from fpbandits.lab.session import LAST_VALID, Session
 from fpbandits.problem.problem import Problem
 from fpbandits.theory.analysis import analyze
 from fpbandits.theory.figure import MOST_MODELS
@@ -83,7 +83,7 @@ class AnalysisPart:
         """Offer the truths of the present problem, and have it analyzed."""
         problem = self._session.problem
         if self._session.marks:
-            self._notice.warn("This is for the last table without mistakes.")
+            self._notice.warn(LAST_VALID)
         else:
             self._notice.say("")
         offer(self._truth, problem.models, problem.truth or problem.models[0])

@@ -75,12 +75,11 @@ class ForecastPart:
         """Say whether the forecast on the page is for the models on the page."""
         if self._shown is None or self._controls.is_running:
             return
-        if self._shown.problem != self._session.problem:
-            self._notice.say("The models have changed since this forecast.")
-        elif self._session.marks:
-            self._notice.warn("This is for the last table without mistakes.")
+        words = self._session.difference(self._shown.problem)
+        if self._session.marks:
+            self._notice.warn(words)
         else:
-            self._notice.say("")
+            self._notice.say(words)
 
 
 def forecast_table(forecast: Forecast) -> str:

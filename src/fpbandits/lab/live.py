@@ -44,7 +44,8 @@ class LivePart:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._kept: dict[str, Kept] = {}  # the experiments in the store, by name
-        self._follower: Follower | None = None
+        self._chosen: Kept | None = None
+        self._follower: Follower | None = None  # of the chosen experiment, if it can be read
         self._busy = False  # whether the store is being read
         self._choice = ui.select([], label="experiment", with_input=True)
         self._choice.classes("field").on_value_change(self._choose)
@@ -72,12 +73,25 @@ class LivePart:
         ui.timer(_READ_EVERY, self._look)
 
     def _choose(self) -> None:
-        """Follow the chosen experiment from the beginning of its log."""
+        """Follow the chosen experiment from the beginning of its log, unless it is followed."""
         kept = self._kept.get(str(self._choice.value))
-        self._follower, self._report_due = None, 0.0
-        self._report.set_visibility(False)
+        # An experiment may be deleted and made again under its name.
+        if kept == self._chosen and self._follower is not None:
+            return
+        self._chosen, self._follower = kept, None
+        self._clear()
         with self._notice.refusals():
             self._follower = None if kept is None else Follower(self._store, kept)
+
+    def _clear(self) -> None:
+        """Show nothing of any experiment."""
+        self._report_due = 0.0
+        self._report.set_visibility(False)
+        for part in (self._counts, self._rewards, self._events, self._arms, self._models):
+            part.content = ""
+        for words in (self._rewards_words, self._events_words):
+            words.text = ""
+        self._show_unit()
 
     async def _look(self) -> None:
         """Read some new events and show them."""
@@ -91,9 +105,11 @@ class LivePart:
             self._kept = {kept.name: kept for kept in experiments}
             if list(self._kept) != list(self._choice.options):
                 offer(self._choice, list(self._kept), next(iter(self._kept), None))
+            self._choose()
             follower = self._follower
             if follower is None:
-                self._notice.say("There are no experiments in this store yet.")
+                if not self._kept:
+                    self._notice.say("There are no experiments in this store yet.")
                 return
             more = await run.io_bound(follower.read)
             summary = await run.io_bound(follower.summary)

@@ -51,10 +51,10 @@ _MISTAKE = "p => p.data && p.data.bad ? p.data.bad[p.colDef.field] : null"
 """Returns the mistake in a cell, for its tooltip."""
 
 _FOUR_DIGITS = (
-    "p => p.value && p.value.length > 8 && isFinite(p.value) ? "
-    "String(Number(Number(p.value).toPrecision(4))) : p.value"
+    "p => p.colDef.field !== 'name' && !p.node.rowPinned && p.value && p.value.length > 8 "
+    "&& isFinite(p.value) ? String(Number(Number(p.value).toPrecision(4))) : p.value"
 )
-"""Shows long numbers to four digits; the editor has all of them."""
+"""Shows long numbers, but not names, to four digits; the editor has all of them."""
 
 
 class ModelsPart:
@@ -233,7 +233,7 @@ class ModelsPart:
         """Update the fields above the grid, with their mistakes."""
         sheet = self._session.sheet
         self._name.value, self._family.value = sheet.name, sheet.family
-        self._contexts.value = ", ".join(sheet.contexts)
+        self._contexts.value = sheets.contexts_text(sheet)
         visible = {*field_names(sheet.family), *(["shares"] if sheet.contexts else [])}
         mistakes = {
             "contexts" if mark.part == "context" else mark.name: mark.message

@@ -1,7 +1,7 @@
 """The page with its tabs and parts, built for each browser tab.
 
-The sheet of a browser tab is kept while the lab runs, so reloading the page loses only the undo
-steps and the simulations.
+The sheet of a browser tab and its last valid problem are kept while the lab runs, so reloading the
+page loses only the undo steps and the simulations.
 """
 
 from __future__ import annotations
@@ -40,11 +40,9 @@ async def build(problem: Problem, store: Store | None) -> None:
         ).classes("plain")
     loading = ui.label("Loading the models …").classes("quiet loading").props('role="status"')
     await ui.context.client.connected(_LOADING)
-    session = Session(problem)
     storage = app.storage.tab
-    if "sheet" in storage:
-        session.change(storage["sheet"])
-    session.listen(lambda: storage.update(sheet=session.sheet))
+    session = Session(storage.get("problem", problem), storage.get("sheet"))
+    session.listen(lambda: storage.update(problem=session.problem, sheet=session.sheet))
     loading.delete()
     with ui.tabs().props('no-caps align="left" inline-label') as tabs:
         models, play, watch = ui.tab("Models"), ui.tab("Play"), ui.tab("Watch")

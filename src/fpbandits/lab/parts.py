@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -133,9 +132,18 @@ def offer(choice: ui.select, options: Sequence[str] | dict[str, str], default: s
 
 
 def number_of(text: Any) -> Any:
-    """Return the number that a text such as 1000 or 1e3 stands for, or the text itself."""
+    """Return the number that a text such as 1000 or 1e3 stands for, or the text itself.
+
+    >>> number_of("1e3"), number_of("0.5"), number_of("9007199254740993"), number_of("1_000")
+    (1000, 0.5, 9007199254740993, '1_000')
+    """
+    words = str(text)
+    if "_" in words:  # int() and float() would accept 1_000, which is not a number for users
+        return text
+    with suppress(ValueError):
+        return int(words)  # float() would round long seeds
     try:
-        value = float(str(text))
+        value = float(words)
     except ValueError:
         return text
-    return int(value) if math.isfinite(value) and value == int(value) else value
+    return int(value) if value.is_integer() else value

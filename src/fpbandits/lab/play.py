@@ -23,6 +23,7 @@ from fpbandits.simulation.figure import BANDS
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.spec import RunSpec
 from fpbandits.simulation.tables import regret_html
+from fpbandits.simulation.truths import PRIOR
 
 _MOST_DECADES = 15
 """The largest horizon is ten to this power."""
@@ -47,6 +48,7 @@ class PlayPart:
         self._session = session
         self._work: Work | None = None
         self._shown: Result | None = None
+        self._outcome = ""  # how the last simulation ended
         self._typed = ""  # the text in the field of policies that is not a policy yet
         self._build_choices()
         self._controls = StartAndStop(
@@ -98,10 +100,12 @@ class PlayPart:
     def _show_problem(self) -> None:
         """Offer the truths of the present problem."""
         problem = self._session.problem
-        options = {name: name for name in problem.models} | {"prior": _PRIOR}
+        # Where a model has that name, `simulate` takes the name for the model's.
+        options = {name: name for name in problem.models}
+        options.setdefault(PRIOR, _PRIOR)
         offer(self._truth, options, problem.truth or problem.models[0])
-        if self._shown is not None and self._shown.problem != problem:
-            self._notice.say("The models have changed since this was played.")
+        if self._outcome and not self._controls.is_running:
+            self._say(self._outcome)
 
     def _check_policies(self) -> None:
         """Say at once which policy is unknown."""
@@ -158,11 +162,17 @@ class PlayPart:
         if self._picture.is_deleted or self._work is None:  # the tab is closed
             return
         self._show_progress()
-        if self._work.being_compiled:
-            self._notice.say(f"stopped while {self._work.being_compiled} was being compiled")
-            return
         runs = 0 if self._work.result is None else self._work.result.runs
-        self._notice.say(f"{verb} {counted(runs, 'run')} of each policy")
+        self._outcome = f"{verb} {counted(runs, 'run')} of each policy"
+        if self._work.being_compiled:
+            self._outcome = f"stopped while {self._work.being_compiled} was being compiled"
+        self._say(self._outcome)
+
+    def _say(self, words: str) -> None:
+        """Show the status of the simulation, and whether its models are those on the page."""
+        work = self._work
+        difference = "" if work is None else self._session.difference(work.simulation.problem)
+        self._notice.say(f"{words}. {difference}" if difference else words)
 
     def _show_progress(self) -> None:
         """Show the progress of the simulation, and its latest result."""
@@ -172,7 +182,7 @@ class PlayPart:
         self._controls.show(work.share)
         result = work.result
         if self._controls.is_running:
-            self._notice.say(_progress(work))
+            self._say(_progress(work))
         if result is None or result is self._shown:
             return
         self._shown = result
@@ -186,17 +196,15 @@ class PlayPart:
         self._lines.set_visibility(visible)
 
     async def _redraw(self) -> None:
-        """Draw the same result with another band, or with bounds."""
+        """Draw the same result, and later ones, with another band, or with bounds."""
         work = self._work
-        if work is None or work.result is None:
+        if work is None:
             return
         band, bounds = str(self._band.value), bool(self._bounds.value)
         with self._notice.refusals():
-            picture = await run.io_bound(draw_regret, work.result, "svg", band=band, bounds=bounds)
-            if picture is not None:
-                work.picture, work.band, work.bounds = picture, band, bounds
-                self._shown = None
-                self._show_progress()
+            await run.io_bound(work.redraw, band=band, bounds=bounds)
+            self._shown = None
+            self._show_progress()
 
     async def _download(self, kind: str) -> None:
         """Send the result to the browser as "png", "svg" or "csv"."""
@@ -215,7 +223,7 @@ def _progress(work: Work) -> str:
     if work.being_compiled:
         return f"compiling {work.being_compiled} …: some seconds, and once per machine"
     if work.result is None:
-        return "playing …"
+        return "playing the first runs"
     return f"playing … {work.result.runs:,} of {work.simulation.spec.runs:,} runs"
 
 

@@ -106,6 +106,7 @@ def _make_problem(sheet: Sheet, rows: Sequence[Sequence[Any]], prior: Any = None
         "models": sheet.models,
         "prior": prior,
         "truth": sheet.truth,
+        "fitted_units": sheet.fitted_units,
     }
     table: Sequence[Any] = rows
     if sheet.contexts:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fpbandits.errors import InputError
-from fpbandits.lab.reading import Mark, read
+from fpbandits.lab.reading import read
 from fpbandits.lab.sheet import Sheet, sheet_of
 from fpbandits.problem.files import SIZE_LIMITS, problem_from_bytes, problem_to_toml
 from fpbandits.problem.problem import Problem
@@ -21,16 +21,27 @@ LARGEST = max(SIZE_LIMITS.values())
 TOO_LARGE = f"this file is larger than {LARGEST // 2**20} MiB, more than any problem file may be"
 """What is said of a larger one."""
 
+LAST_VALID = "This is for the last table without mistakes."
+"""What is said of a result if the sheet has mistakes."""
+
 _MOST_UNDO_STEPS = 100
 """The number of changes that can be undone."""
 
 
 class Session:
-    """The sheet of a browser tab, its mistakes, and the last valid problem."""
+    """The sheet of a browser tab, its mistakes, and the last valid problem.
 
-    def __init__(self, problem: Problem) -> None:
-        self.sheet, self.problem = sheet_of(problem), problem
-        self.marks: tuple[Mark, ...] = ()
+    Parameters
+    ----------
+    problem
+        The last valid problem.
+    sheet
+        The sheet, by default that of the problem; it may have mistakes.
+    """
+
+    def __init__(self, problem: Problem, sheet: Sheet | None = None) -> None:
+        self.sheet, self.problem = sheet or sheet_of(problem), problem
+        self.marks = () if sheet is None else read(sheet).marks
         self._undo_steps: list[Sheet] = []
         self._listeners: list[Callable[[], None]] = []
 
@@ -62,6 +73,12 @@ class Session:
         self.problem = problem or self.problem
         for listener in self._listeners:
             listener()
+
+    def difference(self, problem: Problem) -> str:
+        """Return how the problem of a result differs from the sheet; "" if it does not."""
+        if problem != self.problem:
+            return "The models have changed since this was computed."
+        return LAST_VALID if self.marks else ""
 
     def to_file(self) -> tuple[str, bytes]:
         """Return the name and the content of a problem file, or raise an error on mistakes."""

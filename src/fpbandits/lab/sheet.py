@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,9 @@ class Sheet:
         A weight per model, as text; an empty one is 1.
     fields
         The other fields of a problem file, as text: range, shares and the family's own.
+    fitted_units
+        As in a problem. An edit keeps them, since models that are rounded or renamed still come
+        from these units; another table, pasted over the whole, does not.
     """
 
     name: str
@@ -60,6 +64,7 @@ class Sheet:
     prior: tuple[str, ...] = ()
     fields: Mapping[str, str] = field(default_factory=dict)
     truth: str | None = None
+    fitted_units: tuple[str, ...] = ()
 
     def start(self, context: int) -> int:
         """Return the column of the first arm in a context."""
@@ -86,6 +91,7 @@ def sheet_of(problem: Problem) -> Sheet:
         prior=tuple(map(_to_text, problem.prior or ())) or ("",) * len(problem.models),
         fields=fields,
         truth=problem.truth,
+        fitted_units=problem.fitted_units,
     )
 
 
@@ -115,15 +121,41 @@ def with_text(sheet: Sheet, row: int, column: int, text: str, context: int = 0) 
 
 
 def with_field(sheet: Sheet, name: str, text: str) -> Sheet:
-    """Return the sheet with a changed field: name, family, contexts (by commas), or any other."""
+    """Return the sheet with a changed field: name, family, contexts, or any other.
+
+    Contexts are separated by commas, as `contexts_text` writes them.
+    """
     text = text.strip()
     if name == "name":
         return replace(sheet, name=text)
     if name == "family":
         return replace(sheet, family=text)
     if name == "contexts":
-        return with_contexts(sheet, [word.strip() for word in text.split(",")] if text else [])
+        lines = _split(text, "excel", skipinitialspace=True)
+        return with_contexts(sheet, [word.strip() for line in lines for word in line])
     return replace(sheet, fields={**sheet.fields, name: text})
+
+
+def contexts_text(sheet: Sheet) -> str:
+    """Return the names of the contexts, separated by commas; those with commas are quoted."""
+    return ", ".join(map(_quote, sheet.contexts))
+
+
+def _quote(name: str) -> str:
+    """Return a name as CSV writes it."""
+    needs_quotes = "," in name or name.startswith('"')
+    return '"' + name.replace('"', '""') + '"' if needs_quotes else name
+
+
+def _split(text: str, dialect: str, *, skipinitialspace: bool = False) -> list[list[str]]:
+    """Return the cells of each line of a text that is not empty."""
+    reader = csv.reader(io.StringIO(text, newline=""), dialect, skipinitialspace=skipinitialspace)
+    try:
+        return [line for line in reader if line]
+    except csv.Error:
+        raise InputError(
+            f"a cell of this text has more than {csv.field_size_limit():,} characters"
+        ) from None
 
 
 def with_pasted(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> Sheet:
@@ -132,7 +164,7 @@ def with_pasted(sheet: Sheet, row: int, column: int, text: str, context: int = 0
     Pasting at the top left corner (row `HEAD`, column 0) replaces the whole table, if there are no
     contexts.
     """
-    lines = [line for line in csv.reader(io.StringIO(text, newline=""), "excel-tab") if line]
+    lines = _split(text, "excel-tab")
     if not lines:
         raise InputError("there is nothing to paste: copy some cells of a spreadsheet first")
     width = max(map(len, lines))
@@ -147,14 +179,13 @@ def with_pasted(sheet: Sheet, row: int, column: int, text: str, context: int = 0
             models=sheet.models[: len(lines) - 1],
             prior=sheet.prior[: len(lines) - 1],
             cells=tuple(cells[: width - 1] for cells in sheet.cells[: len(lines) - 1]),
+            fitted_units=(),
         )
     if column > len(sheet.arms):
         lines = [line[:1] for line in lines]  # weights of the prior are the last column
     else:
-        for _ in range(column + width - 1 - len(sheet.arms)):
-            sheet = with_arm(sheet)
-    for _ in range(row + len(lines) - len(sheet.models)):
-        sheet = with_model(sheet)
+        sheet = with_arm(sheet, max(0, column + width - 1 - len(sheet.arms)))
+    sheet = with_model(sheet, max(0, row + len(lines) - len(sheet.models)))
     return _with_texts(sheet, row, column, lines, context)
 
 
@@ -188,19 +219,20 @@ def _with_texts(
     )
 
 
-def _new_name(stem: str, names: Iterable[str]) -> str:
-    """Return the stem with the first number that makes a new name."""
+def _with_new_names(stem: str, names: Sequence[str], copies: int) -> tuple[str, ...]:
+    """Return the names and new ones: the stem with the first numbers that make new names."""
     taken = set(names)
-    return next(name for number in count(1) if (name := f"{stem}{number}") not in taken)
+    new = (name for number in count(1) if (name := f"{stem}{number}") not in taken)
+    return (*names, *islice(new, copies))
 
 
-def with_model(sheet: Sheet) -> Sheet:
-    """Return the sheet with a copy of the last model added."""
+def with_model(sheet: Sheet, copies: int = 1) -> Sheet:
+    """Return the sheet with a copy of the last model added, or several."""
     return replace(
         sheet,
-        models=(*sheet.models, _new_name("theta", sheet.models)),
-        cells=(*sheet.cells, sheet.cells[-1]),
-        prior=(*sheet.prior, ""),
+        models=_with_new_names("theta", sheet.models, copies),
+        cells=sheet.cells + sheet.cells[-1:] * copies,
+        prior=sheet.prior + ("",) * copies,
     )
 
 
@@ -223,16 +255,14 @@ def _without(items: tuple[Any, ...], index: int) -> tuple[Any, ...]:
     return items[:index] + items[index + 1 :]
 
 
-def with_arm(sheet: Sheet) -> Sheet:
-    """Return the sheet with a copy of the last arm added."""
+def with_arm(sheet: Sheet, copies: int = 1) -> Sheet:
+    """Return the sheet with a copy of the last arm added, or several."""
     arms = len(sheet.arms)
     starts = range(0, len(sheet.cells[0]), arms)
-    columns = [
-        column for start in starts for column in (*range(start, start + arms), start + arms - 1)
-    ]
+    columns = [start + min(arm, arms - 1) for start in starts for arm in range(arms + copies)]
     return replace(
         sheet,
-        arms=(*sheet.arms, _new_name("arm", sheet.arms)),
+        arms=_with_new_names("arm", sheet.arms, copies),
         cells=_cells_of(sheet, columns),
     )
 
@@ -255,15 +285,31 @@ def with_contexts(sheet: Sheet, names: Sequence[str]) -> Sheet:
     """Return the sheet with these contexts, in this order, or without contexts.
 
     A context keeps its table if its name stays. If the number of contexts stays, a new name renames
-    the context at its index; otherwise it is that of a new context, a copy of the last one.
+    a context whose name is gone, and shares stay with their contexts. Otherwise a new name is that
+    of a new context, a copy of the last one.
     """
-    arms, last = len(sheet.arms), max(1, len(sheet.contexts)) - 1
-    are_renamed = len(names) == len(sheet.contexts)
-    sources = [
-        sheet.contexts.index(name) if name in sheet.contexts else index if are_renamed else last
-        for index, name in enumerate(names)
-    ]
+    arms, fields = len(sheet.arms), dict(sheet.fields)
+    if len(names) == len(sheet.contexts):
+        sources = _renamed(sheet.contexts, names)
+        shares = re.split(r"[,;\s]+", fields.get("shares", "").strip())
+        if len(shares) == len(names) and sources != sorted(sources):
+            fields["shares"] = ", ".join(shares[source] for source in sources)
+    else:
+        last = max(1, len(sheet.contexts)) - 1
+        sources = [sheet.contexts.index(name) if name in sheet.contexts else last for name in names]
+        fields.pop("shares", None)
     columns = [source * arms + arm for source in sources or [0] for arm in range(arms)]
-    fields = {name: text for name, text in sheet.fields.items() if are_renamed or name != "shares"}
     cells = _cells_of(sheet, columns)
     return replace(sheet, contexts=tuple(names), cells=cells, fields=fields)
+
+
+def _renamed(old: Sequence[str], new: Sequence[str]) -> list[int]:
+    """Return the old index of each new name; new ones take those left over, in order."""
+    left = list(range(len(old)))
+    found: dict[int, int] = {}
+    for index, name in enumerate(new):
+        same = next((other for other in left if old[other] == name), None)
+        if same is not None:
+            left.remove(same)
+            found[index] = same
+    return [found[index] if index in found else left.pop(0) for index in range(len(new))]

@@ -79,6 +79,7 @@ class Work:
         self.being_compiled: str | None = None
         self.result: Result | None = None
         self.picture = b""
+        self._showing = Lock()  # held while a picture is drawn and set
 
     def play(self) -> None:
         """Play all runs, setting `result` to every partial one; raise `StoppedError` if stopped."""
@@ -105,8 +106,16 @@ class Work:
 
     def show(self, result: Result) -> None:
         """Draw a partial result and make it the latest one."""
-        self.picture = draw_regret(result, "svg", band=self.band, bounds=self.bounds)
-        self.result = result
+        with self._showing:
+            self.picture = draw_regret(result, "svg", band=self.band, bounds=self.bounds)
+            self.result = result
+
+    def redraw(self, *, band: str, bounds: bool) -> None:
+        """Draw the latest result, if there is one, and all later ones with these settings."""
+        with self._showing:
+            if self.result is not None:
+                self.picture = draw_regret(self.result, "svg", band=band, bounds=bounds)
+            self.band, self.bounds = band, bounds
 
     @property
     def is_whole(self) -> bool:

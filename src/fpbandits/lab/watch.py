@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from functools import partial
 from html import escape
@@ -46,7 +47,8 @@ class WatchPart:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._run: Run | None = None
-        self._busy = False  # whether plays are under way
+        self._forgotten = 0  # how many runs were dropped
+        self._lock = asyncio.Lock()  # held while plays are under way
         with tools():
             self._policy = ui.select(list(POLICIES), value=STARTERS[0], label="policy")
             self._truth = ui.select([], label="truth", with_input=True)
@@ -67,7 +69,7 @@ class WatchPart:
             self._models, self._counts = table(), table()
         self._why = table()
         self._steps = table()
-        self._timer = ui.timer(1 / 5, partial(self._play, 1), active=False)
+        self._timer = ui.timer(1 / 5, partial(self._go_on, 1), active=False)
         for field in (self._policy, self._truth):
             field.on_value_change(self._forget)
         self._seed.on("change", self._forget)
@@ -93,6 +95,7 @@ class WatchPart:
         """Drop the run; the next step begins a new one."""
         self._halt()
         self._run = None
+        self._forgotten += 1
         self._notice.say("Not begun: take a step, or play an arm.")
         self._next.text = ""
         for part in (self._roll, self._models, self._counts, self._why, self._steps):
@@ -103,28 +106,36 @@ class WatchPart:
         await self._play(0)
 
     async def _play(self, plays: int, arm: str | None = None) -> None:
-        """Play the policy's arms, or this arm, and show the run."""
-        if self._busy:
-            return
-        self._busy = True
-        try:
-            if self._run is None:
-                self._notice.say("getting ready …")
-                seed = whole_number("the seed", number_of(self._seed.value))
-                policy, truth = str(self._policy.value), str(self._truth.value)
-                self._run = await run.io_bound(Run, self._session.problem, policy, truth, seed)
-            current = self._run
-            if current is None:  # the lab is shutting down
+        """Play the policy's arms, or this arm, and show the run, unless it is dropped meanwhile."""
+        forgotten = self._forgotten
+        async with self._lock:
+            if forgotten != self._forgotten:
                 return
-            await run.io_bound(lambda: [current.play(arm) for _ in range(plays)])
-            words = await run.io_bound(describe, current)
-            if current is self._run and words is not None:
-                self._show(current, words)
-        except Error as error:
-            self._halt()
-            self._notice.warn(str(error))
-        finally:
-            self._busy = False
+            try:
+                current = self._run or await self._new_run()
+                if current is None or forgotten != self._forgotten:
+                    return
+                self._run = current
+                await run.io_bound(lambda: [current.play(arm) for _ in range(plays)])
+                words = await run.io_bound(describe, current)
+                if current is self._run and words is not None:
+                    self._show(current, words)
+            except Error as error:
+                if forgotten == self._forgotten:
+                    self._halt()
+                    self._notice.warn(str(error))
+
+    async def _new_run(self) -> Run | None:
+        """Return a run of the present problem; None if the lab is shutting down."""
+        self._notice.say("getting ready …")
+        seed = whole_number("the seed", number_of(self._seed.value))
+        policy, truth = str(self._policy.value), str(self._truth.value)
+        return await run.io_bound(Run, self._session.problem, policy, truth, seed)
+
+    async def _go_on(self, plays: int) -> None:
+        """Play by itself, unless plays are under way."""
+        if not self._lock.locked():
+            await self._play(plays)
 
     def _show(self, current: Run, words: str) -> None:
         """Show a run; ``words`` say which models are left."""
@@ -155,7 +166,7 @@ class WatchPart:
         # At most ten updates per second: at a higher speed, several plays per update.
         speed = int(event.value or 5)
         self._timer.interval = max(0.1, 1 / speed)
-        self._timer.callback = partial(self._play, max(1, speed // 10))
+        self._timer.callback = partial(self._go_on, max(1, speed // 10))
 
 
 def plays_picture(current: Run) -> str:
