@@ -228,7 +228,9 @@ def test_an_experiment_that_cannot_be_read_is_said_to_be_so(
 ) -> None:
     put(store, "spoiled")
     with closing(sqlite3.connect(tmp_path / "store.db")) as connection, connection:
-        connection.execute("UPDATE experiments SET definition = replace(definition, 'ucb1', 'later')")
+        connection.execute(
+            "UPDATE experiments SET definition = replace(definition, 'ucb1', 'later')"
+        )
 
     async def test() -> None:
         part = LivePart(store)

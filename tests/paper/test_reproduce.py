@@ -245,16 +245,16 @@ def test_ctrl_c_keeps_what_is_finished(
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")  # lest midnight come between the two
 
-    def interrupted(*arguments: Any, took: Any, **more: Any) -> None:
+    def interrupted(*arguments: Any, on_played: Any, **more: Any) -> None:
         done: list[int] = []
 
         def until(played: Any) -> None:
             done.append(played.runs.size)
-            took(played)
+            on_played(played)
             if sum(done) > 100:
                 raise KeyboardInterrupt
 
-        workers.play_ranges(*arguments, took=until, **more)
+        workers.play_ranges(*arguments, on_played=until, **more)
 
     words = ["reproduce", "--out", str(tmp_path / "report"), *WORDS]
     with monkeypatch.context() as impatient:

@@ -105,7 +105,7 @@ def test_every_missing_run_is_played_once(
 
     with pytest.MonkeyPatch.context() as patch, Whimsical(seed) as pool:
         patch.setattr(workers, "SECONDS", seconds)
-        play_ranges(cells, ranges, pool, 2, took=take, tick=lambda under_way: None)
+        play_ranges(cells, ranges, pool, 2, on_played=take, tick=lambda under_way: None)
     assert took == Counter(missing)
 
 
@@ -165,7 +165,7 @@ def test_a_cluster_of_any_size_is_kept_busy(
         [RunRange(0, 0, runs)],
         pool,
         width,
-        took=lambda played: took.append(played.runs.size),
+        on_played=lambda played: took.append(played.runs.size),
         tick=lambda under_way: None,
     )
     assert sum(took) == runs
@@ -192,7 +192,7 @@ def test_a_cluster_that_grows_is_kept_busy(monkeypatch: pytest.MonkeyPatch) -> N
         [make_cell(load_problem("paper:two"), UCB1(), RunSpec(runs=runs, horizon=1))],
         [RunRange(0, 0, runs)],
         pool,
-        took=lambda played: None,
+        on_played=lambda played: None,
         tick=lambda under_way: None,
     )
     ideal = 20 + (runs * pace - 2 * 20) / 40
@@ -254,7 +254,7 @@ def test_long_runs_after_short_ones_are_shared_out() -> None:
             [RunRange(0, 0, 10**6), RunRange(1, 0, 8)],
             Watching(),
             4,
-            took=lambda played: None,
+            on_played=lambda played: None,
             tick=lambda under_way: None,
         )
     assert sum(given) == 8
@@ -284,7 +284,7 @@ def test_good_replies_beside_a_failure_are_taken() -> None:
             [RunRange(0, 0, 40)],
             pool,
             2,
-            took=took.append,
+            on_played=took.append,
             tick=lambda under_way: None,
         )
     assert pool.sent == 4

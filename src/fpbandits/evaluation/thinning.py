@@ -1,10 +1,10 @@
 """Which rows of a log are usable; and which logs are refused.
 
-In row t the log played an arm that it chose with probability p_t, its *propensity*, the other arms
-with theirs. Accepting a row whenever the policy would have played the same arm accepts the log's
-preferred arms more often than others, which biases the estimate. So a row is *usable* with
-probability c/p_t, drawn at random, where c is the least propensity of any arm in any row. Then,
-whatever the past and whichever arm a policy asks for,
+In row t the log drew an arm at random. The one that it played had the probability p_t, its
+*propensity*, and each other arm had its own. Accepting a row whenever the policy would have played
+the same arm accepts the log's preferred arms more often than others, which biases the estimate. So
+a row is *usable* with probability c/p_t, drawn at random, where c is the least propensity of any
+arm in any row. Then, whatever the past and whichever arm a policy asks for,
 
     P(the log played it, and the row is usable) = p_t(arm) · c/p_t(arm) = c.
 
@@ -12,19 +12,22 @@ Accepted rewards are distributed as those of the policy itself, and their number
 them: Binomial(n, c) for n rows. In a uniform log with K eligible arms in every row, c = 1/K, and
 every row is usable.
 
-The log has the propensities of the arms that were played only. The other arms share 1 − p_t, so the
-least of their propensities is at most (1 − p_t)/(drawn − 1), where ``drawn`` is how many of the
-row's eligible arms the log ever played in the row's context. c is the least of these bounds and of
-all p_t. An arm that was less likely than that in some row, which a log does not show, is accepted
-too seldom there.
+**c is a bound.** The log has the propensities of the arms that were played only. An arm that the
+log never played in a context may have a propensity of 0 there, and does not count: a policy that
+draws by its posterior never plays an arm that is best under no model. Let ``drawn`` be how many of
+a row's eligible arms the log ever played in the row's context. All of them but the one played in
+this row share at most 1 − p_t, so the least likely has at most (1 − p_t)/(drawn − 1). c is the
+least of these bounds and of all p_t. An arm that was less likely than that in some row, which a log
+does not show, is accepted too seldom there.
 
-**Arms that were never drawn** may have had a propensity of 0: a policy that draws by its posterior
-never plays an arm that is best under no model. So an arm that was played too seldom for its
-propensities is no contradiction, and one that was played too often is. A row in which an arm has
-propensity p adds p·(1/p) = 1 on average to the sum of 1/p_t over the rows that played it. So that
-sum is at most the number of rows in which the arm was eligible, on average. And at most m arms of a
-row have a propensity above 1/(m + 1), so that the sum over all rows with such propensities is at
-most m times the number of rows.
+**Contradictions.** In rows that did not play an arm its propensity may have been 0, so an arm can
+be played too often for its propensities, but not too seldom. A row in which an arm has propensity p
+adds p·(1/p) = 1 on average to the sum of 1/p_t over the rows that played the arm. So on average
+that sum is at most the number of rows in which the arm was eligible. And at most m arms of a row
+have a propensity above 1/(m + 1). So on average the sum of 1/p_t over all rows with p_t > 1/(m + 1)
+is at most m times the number of rows.
+
+A *pair* is a context and an arm. Arrays by pair have all arms in the first context first.
 """
 
 from __future__ import annotations
@@ -68,7 +71,7 @@ def _choices(log: Log) -> Floats:
 
 
 def _possible(log: Log) -> Counts:
-    """Return in how many rows each arm was eligible, context by context."""
+    """Return in how many rows the arm was eligible in that context, by pair."""
     arms, contexts = len(log.arms), max(1, len(log.contexts))
     sets = eligible(log)
     rows = np.zeros((contexts, len(sets)), np.int64)
@@ -86,7 +89,7 @@ def check_propensities(log: Log, propensity: Floats) -> None:
         raise InputError(f"the propensity {value} {wanted}").at(("index", row))
     choice = _choices(log) > 1
     certain = (propensity == 1) & choice
-    if certain[choice].all():
+    if certain[choice].all():  # also if no row has a choice
         found = "every propensity is 1" if choice.any() else "no row has more than one eligible arm"
         raise InputError(
             f"{found}: the log always knew what to play, so it cannot tell what another decision "
@@ -117,8 +120,9 @@ def least_propensity(log: Log, propensity: Floats) -> float:
 def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
     """Refuse a log whose arms were not played as often as its propensities say.
 
-    Σ (1 − p_t)/p_t² over the rows that played an arm estimates the variance of Σ 1/p_t over the
-    same rows, without bias; over the rows that played any of several arms it estimates no less.
+    With ``uniform`` all eligible arms are said to have been as likely. Σ (1 − p_t)/p_t² over the
+    rows that played an arm estimates the variance of Σ 1/p_t over the same rows, without bias. Over
+    the rows that played any of several arms it estimates at least that variance.
     """
     arms, pairs = len(log.arms), log.pairs
     inverse = 1 / propensity
@@ -126,41 +130,42 @@ def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
     played = np.bincount(log.pair, minlength=pairs)
     total = np.bincount(log.pair, inverse, pairs)
     squares = np.bincount(log.pair, inverse**2 - inverse, pairs)
-    # The few rows of an arm that was hardly played say little of the variance. It is the sum of
+    # The few rows of an arm that was hardly played say little of the variance. That is the sum of
     # 1/q_t − 1 over the n rows in which the arm was eligible, where q_t is how likely it was: by
     # Jensen's inequality at least n·(1/q̄ − 1). The mean of 1/p_t over the rows that played it
     # estimates 1/q̄; if none did, it is taken to be as unlikely as any arm ever was.
     mean = np.where(played > 0, total / np.maximum(played, 1), inverse.max())
     deviation = np.sqrt(np.maximum(squares, rows * (mean - 1)))
-    more = np.abs(total - rows) if uniform else total - rows
-    is_off = _clearly_off(more, deviation, rows)
+    # In a uniform log no arm has a propensity of 0, so too few plays are a contradiction, too.
+    off_by = np.abs(total - rows) if uniform else total - rows
+    is_off = _clearly_off(off_by, deviation, rows)
     if is_off.any():
-        pair = int(np.argmax(is_off * more / np.maximum(rows, 1)))
+        pair = int(np.argmax(is_off * off_by / np.maximum(rows, 1)))
         expected = counted(round(rows[pair] / mean[pair]), "row")
         raise _unbalanced(
             f"{log.pair_names[pair]!r} was played in {played[pair]:,} of {rows[pair]:,} rows, "
             f"where {'about' if uniform else 'at most'} {expected} would be expected",
             uniform,
         )
-    if uniform:
+    if uniform:  # with 1 over the number of eligible arms, the next sums cannot be too large
         return
     for m in range(1, arms):
-        most = (m + 1) * (1 - _SHARE)  # so that 0.17 is not above 1/6
-        above = inverse < most
+        least = 1 / ((m + 1) * (1 - _SHARE))  # so that 0.17 is not above 1/6
+        above = propensity > least
         summed, limit = float(inverse[above].sum()), m * len(inverse)
         spread = float(np.sqrt((inverse[above] ** 2 - inverse[above]).sum()))
         if _clearly_off(summed - limit, spread, limit):
             raise _unbalanced(
                 f"{above.sum():,} of {len(above):,} rows have a propensity above "
-                f"{1 / most:.2g}, where at most {round(above.sum() * limit / summed):,} would "
+                f"{least:.2g}, where at most {round(above.sum() * limit / summed):,} would "
                 "be expected",
                 uniform,
             )
 
 
-def _clearly_off(more: Any, deviation: Any, expected: Any) -> Any:
-    """Tell where a sum is too far from what is expected, by chance and by its size."""
-    return (more > _DEVIATIONS * deviation) & (more > _SHARE * expected)
+def _clearly_off(off_by: Any, deviation: Any, expected: Any) -> Any:
+    """Tell where a sum is too far off, in standard deviations and relative to what is expected."""
+    return (off_by > _DEVIATIONS * deviation) & (off_by > _SHARE * expected)
 
 
 def _unbalanced(found: str, uniform: bool) -> InputError:

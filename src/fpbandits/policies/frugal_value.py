@@ -25,13 +25,13 @@ from fpbandits.problem.problem import Problem
 
 _LIKELY = 0.2
 """While rewards are pending, a model is only compared with rivals whose posterior is at least this
-much of the likeliest one's, which stand for all others. Comparing it with all models would change
-regret by less than 1 %."""
+much of the likeliest one's. These rivals stand for all others: comparing it with all models would
+change regret by less than 1 %."""
 
 _MOST_RIVALS = 32
 """The most rivals that a model is compared with then."""
 
-_IMPOSSIBLE = 20.0
+_COST_OF_IMPOSSIBLE = 20.0
 """What a reward that is impossible under a model costs it, in nats, or 2 more than any possible one
 if that is more: an infinite cost would hide how seldom such a reward comes."""
 
@@ -40,8 +40,8 @@ class FrugalData(NamedTuple):
     """Θ by level, the options of `Frugal`, the shares of contexts, and the costs of rewards.
 
     The levels of a pair are its different distributions, and ``theta.codes``, [pair, model], says
-    which one a model has. ``base``, [pair, level], and ``cost``, [pair, level, k], are in nats;
-    ``expected`` is E[s_k], [pair, level, k].
+    which one a model has; ``theta.levels`` has their means. ``base``, [pair, level], and ``cost``,
+    [pair, level, k], are in nats; ``expected`` is E[s_k], [pair, level, k].
     """
 
     theta: Theta
@@ -73,13 +73,14 @@ class FrugalWork(NamedTuple):
     Attributes
     ----------
     cycle, fit
-        The arm to play, first in ``cycle``, and how well models fit the rewards.
+        The arm to play, the first entry of ``cycle``, and how well models fit the rewards.
     decided
         θ̂ and t of the last decision, for the stability check.
     now, least, most
-        The belief, and its limits during the plays ahead (`fpbandits.policies.frugal_leap`).
+        The belief, and its lower and upper limits during the plays ahead
+        (`fpbandits.policies.frugal_leap`).
     stake, ruled_out
-        By model, p(θ)·g(θ), and whether ``false_alarm`` rules it out, since it fits too badly.
+        By model, p(θ)·g(θ), and whether it fits too badly to be θ̂, with ``false_alarm``.
     told
         By pair, Σ_φ w(φ)·D(φ‖θ) of one model θ at a time.
     mean
@@ -122,7 +123,7 @@ def new_work(prepared: FrugalData, pairs: int) -> FrugalWork:
 
 def reward_costs(theta: Theta, problem: Problem) -> tuple[Floats, Floats, Floats]:
     """Return ``base``, ``cost`` and ``expected`` of `FrugalData`, for the policy's likelihood."""
-    if not theta.by_law:  # by means: a reward r costs r times that of 1, and 1 − r times that of 0
+    if not theta.by_law:  # a reward r costs r times what a 1 costs, and 1 − r times what a 0 costs
         of_1, of_0 = _finite(theta.win), _finite(theta.loss)
         return of_0, (of_1 - of_0)[:, :, np.newaxis], theta.levels[:, :, np.newaxis]
     expected, pairs = np.zeros(theta.cost.shape), np.arange(len(theta.codes))
@@ -132,9 +133,9 @@ def reward_costs(theta: Theta, problem: Problem) -> tuple[Floats, Floats, Floats
 
 
 def _finite(costs: Floats) -> Floats:
-    """Replace infinite costs by a finite stand-in, [pair, level, …]."""
+    """Replace infinite costs, written as `IMPOSSIBLE`, by a stand-in, [pair, level, …]."""
     possible = np.where(costs >= IMPOSSIBLE, 0.0, costs)
-    stand_in = np.maximum(possible.max(axis=1, keepdims=True) + 2, _IMPOSSIBLE)
+    stand_in = np.maximum(possible.max(axis=1, keepdims=True) + 2, _COST_OF_IMPOSSIBLE)
     return np.where(costs >= IMPOSSIBLE, stand_in, costs)
 
 
@@ -153,9 +154,10 @@ def horizon(prepared: FrugalData, t: int) -> float:
 
 @jitted
 def negligible(h: float) -> float:
-    """Return by how many nats a model must be less likely than θ̂ to be neglected: e^{−40}/h².
+    """Return 40 + 2 ln h: a model that is less likely than θ̂ by so many nats is neglected.
 
-    V is compared with c/h, and c itself may be of the order of 1/h.
+    It has at most e^{−40}/h² of θ̂'s posterior. V is compared with c/h, and c itself may be of the
+    order of 1/h.
     """
     return 40 + 2 * max(math.log(h), 0.0)
 
@@ -204,7 +206,7 @@ def expected_loss(theta: Theta, belief: Belief) -> None:
     for pair in range(belief.loss.size):
         belief.loss[pair] = 0.0 if theta.eligible[pair] else math.inf
     for model in range(belief.posterior.size):
-        if belief.posterior[model] > 0:  # after some plays, of few models
+        if belief.posterior[model] > 0:  # after some plays, few models have any
             for pair in range(belief.loss.size):
                 belief.loss[pair] += belief.posterior[model] * gap(theta, pair, model)
 
@@ -230,8 +232,8 @@ def information_value(
 ) -> None:
     """Fill in V of every pair, the sum of stake·w·D̄/(1 + D̄) over models.
 
-    The belief may be a limit of the posterior that does not sum to 1. With nothing pending V grows
-    with every entry of it.
+    The belief may be a lower or upper limit of the posterior, which does not sum to 1. With nothing
+    pending V grows with every entry of it.
     """
     theta, (posterior, _, value), stake, told = prepared.theta, belief, work.stake, work.told
     for model in range(stake.size):
@@ -241,29 +243,28 @@ def information_value(
                 pair = context * theta.arms + work.leaders[context]
                 weight = posterior[model] * prepared.shares[context]
                 stake[model] += weight * gap(theta, pair, model)
-    rivals = 0
+    count = 0  # of rivals
     if pending is not None:  # if it is None, this is not even compiled
-        rivals = _fill_rivals(posterior, hat, pending, work.rivals)
+        count = _fill_rivals(posterior, hat, pending, work.rivals)
     total = _fill_means(prepared, posterior, hat, work.mean)
     value.fill(0.0)
     for model in range(stake.size):
         if stake[model] > 0:
-            if pending is not None and rivals > 0:
-                of_all = total - posterior[model]
+            others = total - posterior[model]
+            if pending is not None and count > 0:
                 others = _fill_told_if_pending(
-                    prepared, work, posterior, pending, rivals, model, of_all
+                    prepared, work, posterior, pending, count, model, others
                 )
             else:
-                others = total - posterior[model]
                 _fill_told(prepared, total, hat, work.mean, model, told)
             for pair in range(value.size):
-                if told[pair] > 0:
+                if told[pair] > 0:  # others is w, and told w·D̄
                     value[pair] += stake[model] * others * told[pair] / (others + told[pair])
 
 
 @jitted
 def _fill_means(prepared: FrugalData, posterior: Floats, hat: int, mean: Floats) -> float:
-    """Fill in ``mean``; return the sum of the posterior, which for a limit of it is not 1."""
+    """Fill in ``mean``; return the sum of the posterior, which is not 1 for a limit of it."""
     base, cost, codes, last = prepared.base, prepared.cost, prepared.theta.codes, mean.shape[1] - 1
     mean.fill(0.0)
     total = 0.0
@@ -287,7 +288,7 @@ def _fill_told(
 ) -> None:
     """Fill ``told`` with Σ_φ p(φ)·D(φ‖θ).
 
-    Costs are less those to θ̂, so that it is exactly 0 for arms on which all models agree.
+    Costs are taken relative to those to θ̂, so that it is exactly 0 for arms on which all agree.
     """
     base, cost, codes, last = prepared.base, prepared.cost, prepared.theta.codes, mean.shape[1] - 1
     for pair in range(told.size):
@@ -313,7 +314,7 @@ def _fill_rivals(posterior: Floats, hat: int, pending: Counts, rivals: Counts) -
     number, most = 0, rivals.size
     for model in range(posterior.size):
         if posterior[model] >= _LIKELY * posterior[hat]:
-            # Multiples of the golden ratio, modulo 1, are even, and follow no period of the models.
+            # Multiples of the golden ratio, modulo 1, are evenly spread and follow no period.
             if chosen < most and (number * 0.6180339887498949) % 1.0 * likely < most:
                 rivals[chosen] = model
                 chosen += 1
@@ -327,29 +328,31 @@ def _fill_told_if_pending(
     work: FrugalWork,
     posterior: Floats,
     pending: Counts,
-    rivals: int,
+    count: int,
     model: int,
-    of_all: float,
+    of_others: float,
 ) -> float:
     """Fill ``told`` with Σ_φ w(φ)·D(φ‖θ) over the rivals φ; return Σ_φ w(φ).
 
-    Both are scaled so that the rivals stand for all models but θ, whose posterior is ``of_all``.
+    Both are scaled so that the ``count`` rivals stand for all models but θ. ``of_others`` is the
+    posterior of all these.
     """
     others, of_rivals, told = 0.0, 0.0, work.told
     told.fill(0.0)
-    for rival in work.rivals[:rivals]:
+    for rival in work.rivals[:count]:
+        if rival == model:
+            continue
         nats = 0.0  # Σ_j m_j·J_j(θ, φ)
         for pair in range(pending.size):
             if pending[pair] > 0:
                 one_way = _divergence(prepared, pair, rival, model)
                 nats += pending[pair] * (one_way + _divergence(prepared, pair, model, rival))
-        if rival != model:
-            weight = posterior[rival] * math.exp(-nats / 8)
-            of_rivals += posterior[rival]
-            others += weight
-            for pair in range(pending.size):
-                told[pair] += weight * _divergence(prepared, pair, rival, model)
-    scale = of_all / of_rivals if of_rivals > 0 else 0.0
+        weight = posterior[rival] * math.exp(-nats / 8)
+        of_rivals += posterior[rival]
+        others += weight
+        for pair in range(pending.size):
+            told[pair] += weight * _divergence(prepared, pair, rival, model)
+    scale = of_others / of_rivals if of_rivals > 0 else 0.0
     for pair in range(pending.size):
         told[pair] *= scale
     return others * scale

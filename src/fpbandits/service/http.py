@@ -64,9 +64,11 @@ def make_app(
     settings: Settings | None = None,
     **changes: Any,
 ) -> App:
-    """Return the service as an ASGI application; without ``tokens``, for callers on this machine.
+    """Return the service as an ASGI application.
 
-    ``changes`` are settings by name that replace those of ``settings``, or the defaults.
+    Without ``tokens`` only requests to a loopback address are served (`authorize` sees to it), and
+    these may do everything. ``changes`` are settings by name that replace those of ``settings``, or
+    the defaults.
     """
     limits = replace(settings or Settings(), **changes)
     return App(Backend(store, limits, Metrics()), tokens, limits.access_log)
@@ -75,8 +77,8 @@ def make_app(
 class App(Router):
     """The service as an ASGI application.
 
-    It is not a `Starlette`: that wraps every request in handlers of errors, which a `_Route` does
-    not leave to others.
+    It is not a `Starlette`, which would wrap every request in its own handlers of errors, while a
+    `_Route` handles all errors itself.
     """
 
     def __init__(self, backend: Backend, tokens: Roles | None, access_log: bool) -> None:
@@ -132,6 +134,7 @@ class _Route(Route):
     def __init__(
         self, endpoint: Endpoint, backend: Backend, tokens: Roles | None, access_log: bool
     ) -> None:
+        # Starlette never calls the handler, since `handle` is overridden.
         super().__init__(endpoint.path, endpoint.handler, methods=[endpoint.method])
         self._endpoint, self._backend, self._tokens = endpoint, backend, tokens
         self._access_log = access_log
@@ -156,7 +159,8 @@ class _Route(Route):
             response = _failure(logged_failure(error, identity))
         response.raw_headers.append((b"x-request-id", identity.encode()))
         try:
-            # If the store fails while an answer is streamed, the client sees it break off.
+            # If the store fails while an answer is streamed, the last chunk is not sent, and the
+            # server cuts the connection: so the client sees that the answer is not whole.
             with suppress(UnavailableError):
                 await response(scope, receive, send)
         finally:
@@ -187,6 +191,7 @@ def _endpoint(
     """Make a handler an endpoint; the arguments are those of `Endpoint`.
 
     If no ``role`` is given it is for whoever may ask for decisions; with None no token is needed.
+    Of ``statuses`` those that follow from its role, body and query are left out.
     """
 
     def add(handler: _Handler) -> _Handler:
@@ -211,7 +216,7 @@ async def _serve(body: Body[Any], backend: Backend, request: Request, name: str)
         checked.append(_checked(body, item))
         if len(checked) % _CHECKED_AT_ONCE == 0:
             await asyncio.sleep(0)  # others are answered between
-    requests = [request for request in checked if not isinstance(request, Error)]
+    requests = [item for item in checked if not isinstance(item, Error)]
     answers = iter(await backend.submit(experiment, requests) if requests else [])
     outcomes = [item if isinstance(item, Error) else next(answers) for item in checked]
     if is_list:
@@ -244,7 +249,7 @@ async def _content(request: Request, body: Body[Any]) -> Any:
 
 
 def _checked(body: Body[Any], item: object) -> Any:
-    """Return a request, or the error that says what is wrong with it, whatever the experiment."""
+    """Return a request, or what is wrong with it; what depends on the experiment comes later."""
     try:
         return body.read(item)
     except InputError as error:
@@ -271,7 +276,7 @@ async def _put(backend: Backend, request: Request, name: str) -> Response:
 
 @_endpoint("GET", "/v1/experiments", 503, query=messages.LIST_QUERY, answer=messages.EXPERIMENTS)
 async def _list(backend: Backend, request: Request) -> Response:
-    """List experiments by name, those after one if it is given; without their problems."""
+    """List experiments by name, those after one if it is given; without the field problem."""
     after = request.query_params.get("after", "")
     page = await backend.call_store(backend.store.experiments, after, messages.MOST_LISTED)
     experiments = [kept.shown() for kept in page]
@@ -312,13 +317,13 @@ async def _delete(backend: Backend, request: Request, name: str) -> Response:
 
 @_endpoint("DELETE", _UNIT, 404, 409, 503, role="admin", answer=messages.ERASED)
 async def _erase(backend: Backend, request: Request, name: str, unit: str) -> Response:
-    """Erase a unit, but for how many decisions it had: if it comes back, numbers go on."""
+    """Erase a unit, but for how many decisions it had: later ones are numbered on from there."""
     return _json(await backend.erase(name, unit))
 
 
 @_endpoint("GET", _UNIT, 404, 503, query=messages.UNIT_QUERY, answer=messages.UNIT)
 async def _unit(backend: Backend, request: Request, name: str, unit: str) -> Response:
-    """Show what is known of a unit, what it believes, and why it decides as it does."""
+    """Show what is known of a unit, how likely each model is, and why an arm would be played."""
     query, experiment = request.query_params, await backend.current(name)
     error = messages.UNIT_QUERY["error"].check("error", query.get("error", "0.05"))
     context = query.get("context")
@@ -337,25 +342,26 @@ async def _report(backend: Backend, request: Request, name: str) -> Response:
 async def _log(backend: Backend, request: Request, name: str) -> Response:
     """Stream every event after a position in the log, in order, one JSON per line."""
     after = LOG_QUERY["after"].check("after", request.query_params.get("after", "0"))
-    experiment = await backend.call_store(backend.kept, name)
-    control = Control.of(experiment.definition)
+    kept = await backend.call_store(backend.kept, name)
+    control = Control.of(kept.definition)
 
     async def lines(page: list[Logged]) -> AsyncIterator[bytes]:
         while page:
             yield "".join(_line(name, control, logged) for logged in page).encode()
             more = len(page) == PAGE
-            page = await backend.log(experiment.id, page[-1].seq) if more else []
+            page = await backend.log(kept.id, page[-1].seq) if more else []
 
     # The first page is read before the answer begins: if the store fails, the status can say so.
-    return StreamingResponse(lines(await backend.log(experiment.id, after)), media_type=_LINES)
+    return StreamingResponse(lines(await backend.log(kept.id, after)), media_type=_LINES)
 
 
 def _line(experiment: str, control: Control | None, logged: Logged) -> str:
     """Return an event of the log as a line of JSON."""
     seq, unit, event = logged
     line = {"seq": seq, "experiment": experiment, "unit": unit, **event._asdict()}
-    line["among"] = event.eligible  # as names; the event has them as text
-    if control is not None:  # events of the experiment itself have no unit
+    line["among"] = event.eligible  # a list of names, which the field is one text of
+    if control is not None:
+        # Events of the experiment itself, such as its closing, have no unit.
         line["control"] = unit is not None and control.has(unit)
     return _encode(line) + "\n"
 

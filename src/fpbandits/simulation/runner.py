@@ -105,7 +105,7 @@ def _play_missing(
             stacklevel=4,
         )
     watch = _Watch(
-        cells, [int(tables.is_played(number).sum()) for number in range(len(cells))], progress
+        cells, [int(tables.are_played(number).sum()) for number in range(len(cells))], progress
     )
 
     def took(played: Played) -> None:
@@ -120,7 +120,7 @@ def _play_missing(
         watch.tick(under_way)
 
     try:
-        play_ranges(list(cells.values()), missing, executor, workers, took=took, tick=tick)
+        play_ranges(list(cells.values()), missing, executor, workers, on_played=took, tick=tick)
     except BaseException as error:
         if store is not None:
             with suppress(StorageError):  # the disk may be what failed

@@ -210,7 +210,7 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
     results = {}
     for number, (entry, spec) in enumerate(cells):
         pulls, plans = tables.pulls[number], tables.plans[number]
-        played = tables.is_played(number)
+        played = tables.are_played(number)
         runs = len(plans) if played.all() else int(played.argmin())
         if runs:
             result = Result.of_policy(

@@ -5,8 +5,8 @@ How long a run takes is not known beforehand, and may differ a millionfold betwe
 gets a share of all runs that are left, and its worker stops after about `SECONDS` and returns the
 runs that it finished; the rest goes back into the queue. That keeps every worker busy to the end,
 whatever the cells are. Twice as many batches are sent as there are workers, so that no worker is
-idle. If the workers are lost, so is what they did in the last second or two: `play_ranges` raises
-`LostWorkersError`.
+idle. If workers are lost, `play_ranges` raises `LostWorkersError`, and what they did in the last
+second or two is lost with them.
 
 Workers in other processes remember problems. A large one is sent only after some worker has
 replied, with no runs, that it lacks it; the same runs are then sent again first.
@@ -80,7 +80,8 @@ class Played(NamedTuple):
 class Tables:
     """Counts of all runs of some cells: pulls[cell][run, time, arm] and plans[cell][run].
 
-    They are made from the cells' numbers of runs, times and arms.
+    They are made from the cells' numbers of runs, times and arms. With contexts "arm" stands for a
+    pair of a context and an arm, here and in `Played`.
     """
 
     def __init__(self, shapes: Iterable[tuple[int, int, int]]) -> None:
@@ -89,25 +90,25 @@ class Tables:
         self.total = sum(map(len, self.plans))
 
     def put(self, played: Played) -> None:
-        """Put in runs; of a folder that has more than is asked for, the others are left out."""
-        number, start, stop = played.runs
-        room = max(len(self.plans[number]) - start, 0)
-        self.pulls[number][start:stop] = played.pulls[:room]
-        self.plans[number][start:stop] = played.plans[:room]
+        """Put in runs; if a results folder has more than the table, the others are left out."""
+        cell, start, stop = played.runs
+        room = max(len(self.plans[cell]) - start, 0)
+        self.pulls[cell][start:stop] = played.pulls[:room]
+        self.plans[cell][start:stop] = played.plans[:room]
 
-    def is_played(self, number: int) -> Bools:
-        """Tell which runs of a cell have been put in: each has at least one plan."""
-        played: Bools = self.plans[number] > 0
+    def are_played(self, cell: int) -> Bools:
+        """Tell of each run of a cell whether it has been put in: then it has at least one plan."""
+        played: Bools = self.plans[cell] > 0
         return played
 
     def missing(self) -> Iterator[RunRange]:
         """Yield the ranges of runs that have not been put in."""
-        for number, plans in enumerate(self.plans):
+        for cell, plans in enumerate(self.plans):
             if plans.all():
                 continue
-            edges = np.flatnonzero(np.diff(~self.is_played(number), prepend=False, append=False))
+            edges = np.flatnonzero(np.diff(~self.are_played(cell), prepend=False, append=False))
             for start, stop in edges.reshape(-1, 2).tolist():
-                yield RunRange(number, start, stop)
+                yield RunRange(cell, start, stop)
 
 
 class _Reply(NamedTuple):
@@ -132,7 +133,7 @@ def play_ranges(
     executor: Executor,
     workers: int | None = None,
     *,
-    took: Callable[[Played], None],
+    on_played: Callable[[Played], None],
     tick: Callable[[Mapping[int, float]], None],
 ) -> None:
     """Have these runs played by an executor.
@@ -141,11 +142,11 @@ def play_ranges(
     ----------
     workers
         How many workers the executor has; by default as many as it says.
-    took
+    on_played
         Called with runs that came back.
     tick
-        Called several times a second with how many runs of each cell workers have made that are not
-        back yet, fractions included. Nothing is known of workers in other processes.
+        Called several times a second with how many runs workers have made that are not back yet, by
+        cell, fractions included. With workers in other processes that is not known, and empty.
     """
     queue = deque(ranges)
     left = sum(runs.size for runs in queue)
@@ -157,17 +158,16 @@ def play_ranges(
             if time.perf_counter() - counted > _COUNT_EVERY:
                 window, counted = 2 * (workers or _count_workers(executor)), time.perf_counter()
             while queue and len(sent) < window:
-                # Half of what each batch would get if the rest were sent at once, so that batches
-                # shrink to the end; more, up to all of that, if it is not worth sending.
-                runs = max(
-                    left / (2 * window), _LEAST_SECONDS / seconds_per_run if seconds_per_run else 1
-                )
-                runs = max(1, int(min(runs, left / window)))
+                # A batch gets half of an equal share of what is left, so that batches shrink to the
+                # end. If that is not worth sending it gets more, but at most the whole share.
+                share = left / window
+                worth_sending = _LEAST_SECONDS / seconds_per_run if seconds_per_run else 1
+                runs = max(1, int(min(max(share / 2, worth_sending), share)))
                 room = min(_MOST_BYTES, MOST_OUT // window)
                 batch = _Batch(_cut(queue, cells, runs, room))
                 left -= sum(cut.size for cut in batch.ranges)
                 sent[_send(batch, cells, executor, shares_memory, with_large_problems)] = batch
-                with_large_problems = False  # a worker that lacks them still will say so again
+                with_large_problems = False  # any worker that still lacks them will say so
             finished, _ = wait(sent, timeout=0.1, return_when=FIRST_COMPLETED)
             failure: Exception | None = None
             for future in finished:
@@ -185,7 +185,7 @@ def play_ranges(
                     continue
                 seconds_per_run = reply.seconds / sum(played.runs.size for played in reply.played)
                 for played in reply.played:
-                    took(played)
+                    on_played(played)
             if failure is not None:
                 raise failure
             tick(_under_way(sent.values()) if shares_memory else {})
@@ -219,11 +219,11 @@ def _cut(queue: deque[RunRange], cells: Sequence[Cell], runs: int, room: int) ->
 
 
 def _rest(ranges: Sequence[RunRange], played: Sequence[Played]) -> list[RunRange]:
-    """Return the runs of these ranges, which are played in order, that were not played."""
-    begun = [
+    """Return what was not played of these ranges; a worker plays them in order."""
+    after = [
         runs._replace(start=done.runs.stop) for runs, done in zip(ranges, played, strict=False)
     ]
-    return [runs for runs in (*begun, *ranges[len(begun) :]) if runs.size > 0]
+    return [runs for runs in (*after, *ranges[len(after) :]) if runs.size > 0]
 
 
 def _under_way(batches: Iterable[_Batch]) -> dict[int, float]:
