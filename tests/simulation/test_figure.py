@@ -87,6 +87,7 @@ def test_regret_is_not_flattened_by_a_policy_that_loses_ten_times_as_much(
     pulls = result.pulls["fp-ucb"]
     figure = replace(result, pulls={"one": pulls, "other": times * pulls}).plot()
     (axes,) = figure.axes
+    assert axes.get_title() == "paper:two, truth theta2"
     assert axes.get_yscale() == scale
     ends = [float(np.asarray(line.get_ydata(), float)[-1]) for line in axes.lines]
     bottom, top = axes.get_ylim()
