@@ -77,6 +77,17 @@ def test_other_families(family: str, key: str | None, value: float) -> None:
         assert told.problem.rewards.content[key] == pytest.approx(2 * value)
 
 
+def test_a_deviation_is_in_the_units_of_rewards() -> None:
+    truth = drawn(2, "gaussian", units=600)
+    one = fpb.fit(truth.log, family="gaussian", types=2, deviation=0.3, **ROLES)
+    cents = {**truth.log, "reward": 100 * truth.log["reward"]}
+    other = fpb.fit(cents, family="gaussian", types=2, deviation=30, **ROLES)
+    np.testing.assert_allclose(other.problem.means, 100 * np.array(one.problem.means), rtol=1e-6)
+    np.testing.assert_allclose(list(other.shares.values()), list(one.shares.values()), rtol=1e-6)
+    means = np.array(one.problem.means)
+    np.testing.assert_allclose(means[matched(means, truth.means)], truth.means, atol=0.03)
+
+
 def test_arms_with_values_of_their_own() -> None:
     truth = drawn(3, units=600)
     prices = np.array([9.0, 12.0, 15.0])
