@@ -57,7 +57,7 @@ def on_page(monkeypatch: pytest.MonkeyPatch) -> OnPage:
 
 
 def said(part: LivePart | PlayPart | WatchPart) -> str:
-    return part._notice._line.text
+    return str(part._notice._line.text)
 
 
 def test_a_name_with_a_comma_can_be_edited(on_page: OnPage) -> None:

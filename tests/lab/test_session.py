@@ -89,7 +89,7 @@ def test_what_was_fitted_is_saved_as_fitted() -> None:
     session.change(with_text(session.sheet, 0, 1, "0.75"))  # still of these units
     assert session.problem.fitted_units == units
     session.change(with_pasted(session.sheet, HEAD, 0, "\tlow\nA\t0.1\nB\t0.3"))  # all others
-    assert session.problem.fitted_units == ()
+    assert not session.problem.fitted_units
 
 
 def test_mistakes_are_not_saved() -> None:
