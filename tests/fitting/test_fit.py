@@ -257,7 +257,7 @@ def test_revenue_is_fitted_as_well_as_from_the_truth() -> None:
     assert found.types == 2
     assert found.problem.rewards.content["shape"] == pytest.approx(2, rel=0.03)
     read = read_log(log, **ROLES)
-    rewards = Rewards(read.reward, read.pair, read.pair_names, None)
+    rewards = Rewards(read.reward, read.pair, read.pair_names, None, read.arms)
     estimator: Any = ESTIMATORS["revenue"].of_log(rewards, {})
     cells = cells_of(read, estimator)
     sample = Sample(cells, cells.weights(), estimator, found.pseudo_count)
