@@ -139,7 +139,7 @@ def test_nothing_is_cut(
     names = [*["my", "pricing", "problem"] * 4, *"1234"]
     assert sorted(heads) == sorted([*names, "policy", "score", "×", "floor"])
     row = lines[rule + 1].split()
-    assert row == ["frugal:false_alarm=0.001", *["123.4", "(456.7)"] * 4, "1.00", "123.40"]
+    assert row == ["frugal:false_alarm=0.001", *["123", "(457)"] * 4, "1.00", "123.40"]
     words = " ".join(out.split())
     assert "5 runs, arms shuffled, rewards 30 decisions late" in words
     assert "half the width of the rewards' range added to both" in words

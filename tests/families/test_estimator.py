@@ -137,7 +137,7 @@ def priced(value: list[float] | None = None) -> BernoulliEstimator:
 
 
 def test_the_value_of_an_arm_that_never_paid_is_not_invented() -> None:
-    with pytest.raises(InputError, match="^'15' never paid in this log, so its value is unknown"):
+    with pytest.raises(InputError, match=r"^'15' never paid in this log, so its value is unknown"):
         priced()
     given: list[float] = [9, 12, 15]
     assert priced(given).fields(np.zeros(0)) == {"value": [*given, *given]}
@@ -153,7 +153,7 @@ def test_contexts_tell_each_other_what_an_arm_pays() -> None:
     estimator = BernoulliEstimator.of_log(log, {})
     assert estimator.fields(np.zeros(0)) == {"value": [9, 12, 9, 12]}
     problem = Problem.bernoulli(
-        [[[0.5, 0.4], [0.3, 0.2]]], contexts=["x", "y"], value=[[9, 12], [9, 12]]
+        [[[0.5, 0.4], [0.3, 0.2]]], contexts=["x", "y"], value=[9, 12, 9, 12]
     )
     assert str(problem.rewards) == "bernoulli rewards of 0 or 9, 12"
 

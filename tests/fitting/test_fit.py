@@ -160,7 +160,8 @@ def test_logs_in_which_there_is_nothing_to_find(change: dict[str, Any], words: s
         ({"seed": -1}, "seed is -1"),
         ({"family": "normal"}, "unknown reward family 'normal'"),
         ({"range": (1, 0)}, "the lowest must be below the highest"),
-        ({"deviation": 1}, "unknown field of bernoulli rewards 'deviation'"),
+        ({"deviation": 1}, "deviation is for gaussian rewards, not for bernoulli"),
+        ({"deviance": 1}, "unknown field of bernoulli rewards 'deviance'"),
     ],
 )
 def test_bad_arguments_are_refused(how: dict[str, Any], words: str) -> None:
