@@ -84,7 +84,7 @@ def added_up(log: Any, family: str) -> tuple[Cells, Estimator]:
     """Return the cells of a log, and what finds laws in them."""
     read = read_log(log, **ROLES)
     estimator = ESTIMATORS[family].of_log(
-        Rewards(read.reward, read.pair, read.pair_names, None), {}
+        Rewards(read.reward, read.pair, read.pair_names, None, read.arms), {}
     )
     return cells_of(read, estimator), estimator
 

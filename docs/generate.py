@@ -83,13 +83,13 @@ def commands() -> str:
 
 
 def _usage(argument: Any) -> str:
-    name = (argument.metavar or argument.name).upper()
+    name = argument.metavar or argument.name.upper()
     name += " …" if argument.nargs == -1 else ""
     return name if argument.required else f"[{name}]"
 
 
 def _flags(option: Any) -> str:
-    takes = "" if option.is_flag else f" {(option.metavar or option.type.name).upper()}"
+    takes = "" if option.is_flag else f" {option.metavar or option.type.name.upper()}"
     flags = [f"`{flag}{takes}`" for flag in (*option.opts, *option.secondary_opts)]
     return ", ".join(flags)
 

@@ -38,6 +38,12 @@ def test_every_command_and_option_is_there(pages: dict[str, str]) -> None:
             assert all(f"`{flag}" in part for flag in option.opts if flag.startswith("-"))
 
 
+def test_words_of_options_are_written_as_they_are_typed(pages: dict[str, str]) -> None:
+    """Upper case, as in GEOMETRIC:N, would be refused."""
+    for written in (r"`--delay N\|geometric:N\|batch:N`", r"`--missing drop\|refuse`"):
+        assert written in pages["commands"]
+
+
 def test_every_public_name_is_there_once(pages: dict[str, str]) -> None:
     text = "".join(page for name, page in pages.items() if name.startswith("python-"))
     named = re.findall(r"^\.\. auto(?:class|function):: fpbandits\.(\w+)$", text, re.M)

@@ -80,7 +80,15 @@ def test_a_reward_outside_the_range_is_told_what_would_be_right() -> None:
     ) as no:
         agent.tell(agent.ask().id, 12.34)
     assert str(no.value).endswith(
-        'range = [0, 15], and reward = "discrete" or "beta" where rewards are not all or nothing'
+        "a problem whose rewards are in [0, 12.34] says range = [0, 12.34], and reward = "
+        '"discrete" or "beta" where rewards are not all or nothing'
+    )
+    priced = Agent(Problem.bernoulli([[0.5, 0.1]], arms=["9", "15"], value=[9, 15]))
+    with pytest.raises(InputError) as no:
+        priced.observe("15", 18.0)
+    assert str(no.value) == (
+        "arm '15': the reward 18.0 is outside the range [0, 15]: an arm pays 0, or its value in "
+        "the problem"
     )
 
 

@@ -102,3 +102,20 @@ def test_ctrl_c_ends_it(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.read() == b""
     os.close(ours)
+
+
+def test_a_cost_is_noted_where_models_may_be_of_revenue(
+    capsys: pytest.CaptureFixture[str], files: tuple[str, str], tmp_path: Path
+) -> None:
+    """Amounts do not tell whether they are less their cost."""
+    log, models = tmp_path / "log.csv", tmp_path / "models.toml"
+    frame = pd.read_csv(files[0])
+    frame["bought"] *= frame["price"]
+    frame.to_csv(log, index=False)
+    rates = "loyal = [[0.9, 9], [0.8, 12]]\nthrifty = [[0.8, 9], [0.1, 12]]"
+    head = 'reward = "revenue"\nshape = 4\narms = ["9", "12"]'
+    models.write_text(f"{head}\n[models]\n{rates}\n")
+    words = ("evaluate", str(log), str(models), *WORDS, "--uniform", "--policy", "ucb1", "--json")
+    warned = json.loads(run(capsys, *words, "--cost", "4")[1])["warnings"]
+    assert sum("rewards are less their cost: are the models, too?" in each for each in warned) == 1
+    assert "cost" not in str(json.loads(run(capsys, *words)[1])["warnings"])

@@ -102,6 +102,29 @@ def test_bad_options_get_one_line(capsys: pytest.CaptureFixture[str], log: str) 
     assert "no folder" in refusal(capsys, "fit", log, *WORDS, "--save", "nowhere/models.toml")
     assert "Missing option '--reward'" in refusal(capsys, "fit", log, *WORDS[:4])
     assert "no such file" in refusal(capsys, "fit", "nosuch.csv", *WORDS)
+    assert "--arms is empty: name the arms" in refusal(capsys, "fit", log, *WORDS, "--arms", " ")
+    assert refusal(capsys, "fit", log, *WORDS, "--shape", "3") == (
+        "error: shape is for revenue rewards, not for bernoulli: leave it out\n"
+    )
+
+
+def test_prices_with_commas_and_one_that_was_never_paid(
+    capsys: pytest.CaptureFixture[str], log: str, tmp_path: Path
+) -> None:
+    frame = pd.read_csv(log)
+    prices = {0: "9,50 €", 1: "12 €", 2: "15 €"}
+    frame["reward"] *= frame["arm"].map({0: 9.5, 1: 12, 2: 15})
+    frame["arm"] = frame["arm"].map(prices)
+    path, models = tmp_path / "prices.csv", tmp_path / "models.toml"
+    frame.to_csv(path, index=False)
+    words = ("fit", str(path), *WORDS, "--types", "2", "--save", str(models))
+    arms = ("--arms", '"9,50 €", 12 €, 15 €, 18 €')
+    assert "'18 €' never paid in this log" in refusal(capsys, *words, *arms)
+    assert not models.exists()
+    assert run(capsys, *words, *arms, "--value", "9.5,12,15,18")[0] == 0
+    problem = load_problem(models)
+    assert problem.arms == ("9,50 €", "12 €", "15 €", "18 €")
+    assert problem.rewards.content["value"].tolist() == [9.5, 12, 15, 18]  # type: ignore[union-attr]
 
 
 def test_threads_change_no_bit(log: str) -> None:

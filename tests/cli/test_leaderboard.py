@@ -114,3 +114,32 @@ def test_groups_that_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--group and problems of your own exclude each other: give one of them" in message
     message = refusal(capsys, "leaderboard", "--group", "practice", "--seed", "-1")
     assert "seed is -1: it must be at least 0" in message
+
+
+def test_nothing_is_cut(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four problems with long names are wider than the terminal; the caption says the delay."""
+    monkeypatch.setenv("COLUMNS", "80")
+    files = [tmp_path / f"my pricing problem {number}.csv" for number in range(1, 5)]
+    for file in files:
+        file.write_text("model,a,b\nx,0.5,0.4\ny,0.5,0.9\n")
+    standing = Standing(123.4, 0.1, 456.7, None)
+
+    def known(*, among: list[Contest], **rest: object) -> Leaderboard:
+        names = [contest.name for contest in among]
+        standings = {"frugal:false_alarm=0.001": dict.fromkeys(names, standing)}
+        return Leaderboard(among, standings, 10, 5, 0, dict.fromkeys(names, 1.0), 30)
+
+    monkeypatch.setattr(leaderboard, "play", known)
+    out = run(capsys, "leaderboard", *map(str, files))[1]
+    lines = out.splitlines()
+    rule = next(row for row, line in enumerate(lines) if "───" in line)
+    heads = " ".join(lines[:rule]).split()
+    names = [*["my", "pricing", "problem"] * 4, *"1234"]
+    assert sorted(heads) == sorted([*names, "policy", "score", "×", "floor"])
+    row = lines[rule + 1].split()
+    assert row == ["frugal:false_alarm=0.001", *["123", "(457)"] * 4, "1.00", "123.40"]
+    words = " ".join(out.split())
+    assert "5 runs, arms shuffled, rewards 30 decisions late" in words
+    assert "half the width of the rewards' range added to both" in words

@@ -70,6 +70,9 @@ def test_what_cannot_be_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "no such file" in refusal(
         capsys, "serve", "--store", store, "--token-file", str(tmp_path / "none")
     )
+    nobody = ("token", str(tmp_path / "t"), "--experiment", "")
+    assert "--experiment is empty" in refusal(capsys, *nobody)
+    assert not (tmp_path / "t").exists()
     assert "unknown role" in refusal(capsys, "token", str(tmp_path / "t"), "--role", "root")
     assert list(tmp_path.iterdir()) == []
 

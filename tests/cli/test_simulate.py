@@ -41,7 +41,10 @@ def test_simulate_by_default_plays_the_default_policy(capsys: pytest.CaptureFixt
 def test_simulate_modes_and_truths(capsys: pytest.CaptureFixture[str]) -> None:
     base = ["simulate", "paper:two", "--horizon", "200", "--runs", "3", "--json"]
     for options, key, value in (
+        ([], "leap", True),
         (["--no-leap"], "leap", False),
+        (["--stop", "0.05"], "leap", False),
+        (["--delay", "3"], "leap", False),
         (["--worst-case"], "worst_case", True),
         (["--shuffle"], "shuffle", True),
         (["--truth", "theta2"], "truth", "theta2"),
@@ -178,3 +181,19 @@ def test_who_names_no_truth_has_it_drawn_from_the_prior_and_is_told(
     assert err == "note: mine names no truth: it is drawn from the prior, for each run\n"
     named = run(capsys, "simulate", str(file), "--truth", "prior", *words)
     assert named == (0, out, "")
+
+
+def test_errors_come_without_notes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A truth that is drawn from the prior is noted, but not before an error."""
+    file = tmp_path / "mine.toml"
+    text = 'arms = ["9 EUR", "15 EUR"]\nvalue = [9, 15]\n[models]\nx = [0.5, 0.4]\ny = [0.5, 0.1]\n'
+    file.write_text(text)
+    words = ("simulate", str(file), "--runs", "2", "--horizon", "10")
+    assert run(capsys, *words)[2].startswith("note: mine names no truth")
+    assert refusal(capsys, *words, "--workers", "0").startswith("error: workers is 0")
+    assert refusal(capsys, *words, "--truth-means", "5,20") == (
+        "error: --truth-means: model 'the truth', arm '15 EUR': the mean reward 20 is not between "
+        "0 and 15, what the arm pays\n"
+    )
+    file.write_text(f"{text}[transitions]\nx = {{ x = 0.9, y = 0.1 }}\ny = {{ y = 1 }}\n")
+    assert "moves by its transitions" in refusal(capsys, *words, "--stop", "0.05")

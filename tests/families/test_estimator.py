@@ -22,7 +22,7 @@ ARMS = ("a", "b")
 def rewards(values: Any, pairs: Any = None, range: Any = None) -> Rewards:
     values = np.asarray(values, float)
     pairs = np.zeros(len(values), np.int32) if pairs is None else np.asarray(pairs, np.int32)
-    return Rewards(values, pairs, ARMS, range)
+    return Rewards(values, pairs, ARMS, range, ARMS)
 
 
 SAMPLES: dict[str, Floats] = {
@@ -125,6 +125,37 @@ def test_a_value_of_each_arm_is_what_it_paid_most_often() -> None:
 def test_an_arm_that_never_paid_has_the_value_of_most() -> None:
     estimator = BernoulliEstimator.of_log(rewards([0, 5, 0], [0, 0, 1]), {})
     assert estimator.fields(np.zeros(0)) == {"range": [0.0, 5.0]}
+
+
+def priced(value: list[float] | None = None) -> BernoulliEstimator:
+    """Prices of 9, 12 and 15 in two contexts: 12 never sold in the second, 15 in none."""
+    values = np.array([9.0, 0, 12, 0, 0, 9, 0, 0])
+    pairs = np.array([0, 0, 1, 1, 2, 3, 4, 5], np.int32)
+    names = [f"{context}: {arm}" for context in "xy" for arm in (9, 12, 15)]
+    log = Rewards(values, pairs, names, None, ("9", "12", "15"))
+    return BernoulliEstimator.of_log(log, {} if value is None else {"value": value})
+
+
+def test_the_value_of_an_arm_that_never_paid_is_not_invented() -> None:
+    with pytest.raises(InputError, match=r"^'15' never paid in this log, so its value is unknown"):
+        priced()
+    given: list[float] = [9, 12, 15]
+    assert priced(given).fields(np.zeros(0)) == {"value": [*given, *given]}
+    with pytest.raises(InputError, match="value has 2 numbers for 3 arms"):
+        priced([9, 12])
+    with pytest.raises(InputError, match="value must be a list"):
+        priced(9)  # type: ignore[arg-type]
+
+
+def test_contexts_tell_each_other_what_an_arm_pays() -> None:
+    names = ("x: 9", "x: 12", "y: 9", "y: 12")
+    log = Rewards(np.array([9.0, 12, 9, 0]), np.arange(4, dtype=np.int32), names, None, ("9", "12"))
+    estimator = BernoulliEstimator.of_log(log, {})
+    assert estimator.fields(np.zeros(0)) == {"value": [9, 12, 9, 12]}
+    problem = Problem.bernoulli(
+        [[[0.5, 0.4], [0.3, 0.2]]], contexts=["x", "y"], value=[9, 12, 9, 12]
+    )
+    assert str(problem.rewards) == "bernoulli rewards of 0 or 9, 12"
 
 
 @pytest.mark.parametrize(

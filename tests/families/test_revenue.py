@@ -159,7 +159,7 @@ def test_an_agent_follows_bayes_rule() -> None:
 
 def estimator_of(values: Any, **given: Any) -> Any:
     values = np.asarray(values, float)
-    rewards = Rewards(values, np.zeros(len(values), np.int32), ("a", "b"), None)
+    rewards = Rewards(values, np.zeros(len(values), np.int32), ("a", "b"), None, ("a", "b"))
     return ESTIMATORS["revenue"].of_log(rewards, given)
 
 
@@ -219,6 +219,6 @@ def test_what_is_no_revenue(values: Any, given: Any, words: str) -> None:
 def test_other_families_say_that_it_is_revenue(family: str) -> None:
     random = np.random.default_rng(3)
     values = np.where(random.random(200) < 0.4, random.gamma(2, 0.1, 200).clip(0, 1), 0)
-    rewards = Rewards(values, np.zeros(200, np.int32), ("a", "b"), None)
+    rewards = Rewards(values, np.zeros(200, np.int32), ("a", "b"), None, ("a", "b"))
     with pytest.raises(InputError, match=r"--family revenue .0 or an amount that varies"):
         ESTIMATORS[family].of_log(rewards, {})

@@ -50,6 +50,10 @@ def test_as_many_types_as_were_tried_may_be_too_few(monkeypatch: pytest.MonkeyPa
         ({"shown": np.array([0.2, 0.5, 0.7])}, "2 of 3 arms were never shown to 40% of units"),
         ({"plays": np.array([[9.0, 50], [50, 50], [50, 50]])}, "'type1 on a'"),
         ({"plays": np.array([[0.0, 0], [50, 50], [50, 50]])}, "'a' was never played"),
+        (
+            {"plays": np.array([[0.0, 0], [50, 50], [50, 50]]), "shown": np.array([0, 1.0, 1.0])},
+            "'a' was never played: its means are a guess",
+        ),
         ({"errors": np.full((3, 2), 0.5)}, "type1 and type2 differ by less than their errors"),
         ({"shares": np.array([0.99, 0.01])}, "'type2' stands for fewer than 20 units"),
         ({"chosen": 3, "by_bic": 3}, "3 types came out as 2: types that are the same are one"),

@@ -171,7 +171,8 @@ def test_logs_in_which_there_is_nothing_to_find(change: dict[str, Any], words: s
         ({"seed": -1}, "seed is -1"),
         ({"family": "normal"}, "unknown reward family 'normal'"),
         ({"range": (1, 0)}, "the lowest must be below the highest"),
-        ({"deviation": 1}, "unknown field of bernoulli rewards 'deviation'"),
+        ({"deviation": 1}, "deviation is for gaussian rewards, not for bernoulli"),
+        ({"deviance": 1}, "unknown field of bernoulli rewards 'deviance'"),
     ],
 )
 def test_bad_arguments_are_refused(how: dict[str, Any], words: str) -> None:
@@ -268,7 +269,7 @@ def test_revenue_is_fitted_as_well_as_from_the_truth() -> None:
     assert found.types == 2
     assert found.problem.rewards.content["shape"] == pytest.approx(2, rel=0.03)
     read = read_log(log, **ROLES)
-    rewards = Rewards(read.reward, read.pair, read.pair_names, None)
+    rewards = Rewards(read.reward, read.pair, read.pair_names, None, read.arms)
     estimator: Any = ESTIMATORS["revenue"].of_log(rewards, {})
     cells = cells_of(read, estimator)
     sample = Sample(cells, cells.weights(), estimator, found.pseudo_count)

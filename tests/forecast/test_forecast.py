@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fpbandits as fpb
-from fpbandits.forecast.forecast import Forecast
+from fpbandits.forecast.forecast import Forecast, _plays_thompson
 from fpbandits.simulation.truths import truths
 
 SHOP = fpb.Problem.bernoulli(
@@ -203,3 +203,11 @@ def test_progress_never_falls_and_ends_the_work_if_it_raises() -> None:
     with pytest.raises(KeyboardInterrupt):
         fpb.forecast(SHOP, horizon=50, runs=20, progress=stop_until_sure)
     assert seen.count("until sure") == 1
+
+
+def test_without_leaps_thompson_sampling_is_left_out_of_long_forecasts() -> None:
+    """It would take years: with a value for each arm it plays step by step."""
+    priced = fpb.Problem.bernoulli([[0.6, 0.4], [0.6, 0.1]], value=[9, 15])
+    assert not _plays_thompson(priced, 10**7 + 1)
+    assert _plays_thompson(priced, 10**7)
+    assert _plays_thompson(fpb.load_problem("paper:two"), 10**14)

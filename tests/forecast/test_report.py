@@ -60,3 +60,21 @@ def test_words_for_what_may_happen(found: Forecast) -> None:
     unknown = replace(found, off=None, until_sure=None, floors=None)
     assert {"Models off", "Until sure"}.isdisjoint(answers(unknown))
     assert "best possible" not in answers(unknown)["It will cost"]
+
+
+def test_few_runs_say_little() -> None:
+    one = fpb.forecast("paper:two", horizon=1, runs=1)
+    assert ", 1 play, " in str(one).splitlines()[0]
+    words = answers(one)["It will cost"]
+    assert "from the start, from 1 run only." in words
+    assert "times that" not in words
+    assert "19 runs" not in words
+
+
+def test_the_distance_from_the_best_policy_is_an_interval(found: Forecast) -> None:
+    floor = found.floor
+    assert floor is not None
+    low, high = (end / 0.5 for end in found.as_dict()["regret"]["interval"])
+    known = replace(found, floors={found.horizon: replace(floor, upper=0.5)})
+    words = answers(known)["It will cost"]
+    assert words.endswith(f": frugal loses {max(1, low):.2f} to {high:.2f} times that.")

@@ -83,7 +83,7 @@ def read(truth: Truth) -> Log:
 
 def added_up(truth: Truth, family: str = "bernoulli", **given: Any) -> tuple[Cells, Estimator]:
     log = read(truth)
-    rewards = Rewards(log.reward, log.pair, log.pair_names, None)
+    rewards = Rewards(log.reward, log.pair, log.pair_names, None, log.arms)
     estimator = ESTIMATORS[family].of_log(rewards, given)
     return cells_of(log, estimator), estimator
 

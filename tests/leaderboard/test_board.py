@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,9 @@ def test_scores_of_the_mean_the_quantile_and_the_worst_truth() -> None:
     assert told["narrow"]["scores"] == pytest.approx({"mean": 0.5, "q95": 0.75, "worst": 0.5})
     assert told["a"]["contests"]["one"]["worst"] == {"truth": "theta2", "mean": 30, "runs": 3}
     assert json.loads(json.dumps(board.as_dict())) == board.as_dict()
+
+
+def test_a_board_says_how_late_rewards_were() -> None:
+    board = play(runs=2, horizon=20, delay="batch:5", among=contests("paper")[:1], floors=False)
+    assert board.as_dict()["delay"] == "batch:5"
+    assert replace(board, delay=0).as_dict()["delay"] == 0

@@ -33,6 +33,7 @@ def test_names_and_options() -> None:
         ("C:/mine.py:epsilon=1", "name its class too, as C:/mine.py:MyPolicy"),
         ("mine.py:epsilon=1", "name its class too, as mine.py:MyPolicy"),
         ("optimist:likelihood=x.py", "likelihood"),
+        ("optimal", "policy 'optimal': it needs the option horizon: add :horizon=NUMBER"),
         ("ucb1:c=2", "policy 'ucb1' has no options, but 'c=2' is given"),
     ],
 )

@@ -82,3 +82,21 @@ def test_every_truth_has_its_rows(result: Result) -> None:
         assert row.split() == expected
     assert rows[2].split()[2] == "12"
     assert {cell_len(row) for row in rows} == {cell_len(rule)}, "figures stand below each other"
+
+
+@pytest.mark.parametrize(
+    ("delay", "words"),
+    [
+        (0, ""),
+        (1, ", rewards 1 decision late"),
+        ("geometric:300", ", rewards 300 decisions late on average"),
+        ("batch:1000", ", rewards known 1,000 at a time"),
+    ],
+)
+def test_the_title_says_how_runs_were_played(result: Result, delay: int | str, words: str) -> None:
+    late = {} if delay == 0 else {"delay": delay}
+    title = regret_table(replace(result, settings={**result.settings, **late})).splitlines()[0]
+    assert title.endswith(f"4 runs, seed 0{words}")
+    shuffled = replace(result, settings={**result.settings, **late, "shuffle": True})
+    title = regret_table(shuffled).splitlines()[0]
+    assert title.endswith(f"4 runs, seed 0, arms and models shuffled{words}")

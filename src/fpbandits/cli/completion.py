@@ -44,14 +44,24 @@ def _files(typed: str) -> Iterator[str]:
 
 def truths(context: typer.Context, incomplete: str) -> list[str]:
     """Complete the models of the problem on the command line, if it can be read."""
+    return _starting_with(_models(context), incomplete)
+
+
+def truths_or_all(context: typer.Context, incomplete: str) -> list[str]:
+    """Complete the models of the problem, and "all"."""
+    models = _models(context)
+    return _starting_with(("all", *models) if models else (), incomplete)
+
+
+def _models(context: typer.Context) -> tuple[str, ...]:
+    """Return the models of the problem on the command line; none if it cannot be read."""
     from fpbandits.problem.files import load_problem
 
     # After an incomplete option, Typer leaves the arguments in ``context.args``.
     given = [context.params.get("problem"), *context.args]
     with suppress(Error):
-        known = load_problem(next(filter(None, given), "")).models
-        return _starting_with(("all", *known), incomplete)
-    return []
+        return load_problem(next(filter(None, given), "")).models
+    return ()
 
 
 def groups(incomplete: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,7 +38,18 @@ def fit(
     ] = None,
     arms: Annotated[
         str | None,
-        typer.Option(metavar="A,B,..", help="All possible arms.  [default: those in the log]"),
+        typer.Option(
+            metavar="A,B,..",
+            help='All possible arms; in quotes with a comma, as "9,50".  [default: the log\'s]',
+        ),
+    ] = None,
+    value: Annotated[
+        Sequence[float] | None,
+        options.floats(
+            "--value",
+            "V,V,..",
+            "What each arm pays, less its cost, if it is not 0.  [default: as in the log]",
+        ),
     ] = None,
     deviation: Annotated[
         float | None,
@@ -86,7 +98,8 @@ def fit(
     if report is not None:
         check_drawing()
         make_folder(report)
-    given = {"deviation": deviation, "concentration": concentration, "shape": shape}
+    given = {"value": value, "deviation": deviation}
+    given |= {"concentration": concentration, "shape": shape}
     known: Any = {field: value for field, value in given.items() if value is not None}
     with playing() as how:
         found = fit(
@@ -102,7 +115,7 @@ def fit(
             family=family,
             range=range,
             types=types,
-            arms=None if arms is None else [name.strip() for name in arms.split(",")],
+            arms=None if arms is None else _names(arms),
             seed=seed,
             progress=how["progress"],
             **known,
@@ -114,3 +127,10 @@ def fit(
     written = [shown(path) for path in (save, page) if path is not None]
     if written:
         sys.stderr.write(f"wrote {' and '.join(written)}\n")
+
+
+def _names(text: str) -> list[str]:
+    """Return the names of arms in a line of CSV."""
+    if not text.strip():
+        raise InputError("--arms is empty: name the arms, as --arms A,B, or leave it out")
+    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True))]

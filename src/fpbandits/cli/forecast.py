@@ -17,14 +17,14 @@ def forecast(
         int,
         options.whole_number("--horizon", "T", "Plays.  [default: 1e4]", show_default=False),
     ] = 10**4,
-    truth: Annotated[str | None, options.which_truth("drawn from the prior")] = None,
+    truth: Annotated[str | None, options.which_truth("drawn from the prior", all=False)] = None,
     policy: Annotated[
         str | None,
         typer.Option(
             "--policy",
             metavar="NAME[:OPTION=VALUE]",
             help="A policy, or FILE.py:CLASS.  [default: frugal]",
-            autocompletion=completion.policies_to_play,
+            autocompletion=completion.policy_names,
         ),
     ] = None,
     runs: options.Runs = 1000,

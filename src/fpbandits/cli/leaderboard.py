@@ -75,7 +75,6 @@ def leaderboard(
         )
     if out is not None:
         board.save(out)
-    width = 80 if problems else 132
-    print_result(json, board.as_dict, lambda: leaderboard_table(board), width)
+    print_result(json, board.as_dict, lambda: leaderboard_table(board))
     if out is not None:
         sys.stderr.write(f"wrote {out / 'leaderboard.json'}, .png and .svg\n")

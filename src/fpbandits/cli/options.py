@@ -74,10 +74,11 @@ def folder(name: str, help: str) -> Any:
     return typer.Option(name, metavar="DIR", help=help, parser=partial(read_folder, name))
 
 
-def which_truth(default: str, more: str = "") -> Any:
-    """Declare the option that names the true model."""
+def which_truth(default: str, more: str = "", *, all: bool = True) -> Any:
+    """Declare the option that names the true model, or all of them if they may be."""
     words = f"The true model{more}.  [default: {default}]"
-    return typer.Option(metavar="NAME", help=words, autocompletion=completion.truths)
+    offered = completion.truths_or_all if all else completion.truths
+    return typer.Option(metavar="NAME", help=words, autocompletion=offered)
 
 
 def column(name: str, help: str) -> Any:

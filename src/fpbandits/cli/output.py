@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
 
 
 def print_json(content: object) -> None:
@@ -36,10 +37,21 @@ def new_console(*, stderr: bool = False) -> Console:
 
 
 def print_table(table: RenderableType, least_width: int = 40) -> None:
-    """Print a text, or a table at least ``least_width`` wide, so that no cell is cut off."""
+    """Print a text, or a table at least ``least_width`` wide, so that no cell is cut off.
+
+    Tables whose cells are never wrapped get the width that they need.
+    """
     if isinstance(table, str):
         sys.stdout.write(f"{table}\n")
         return
     console = new_console()
-    console.width = max(console.width, least_width)
+    console.width = max(console.width, least_width, *_widths(table))
     console.print(table)
+
+
+def _widths(table: RenderableType) -> Iterator[int]:
+    """Yield the widths of tables, or of those in a group, whose cells are never wrapped."""
+    unlimited = Console(width=100_000)
+    for part in table.renderables if isinstance(table, Group) else [table]:
+        if isinstance(part, Table) and all(column.no_wrap for column in part.columns):
+            yield unlimited.measure(part).maximum

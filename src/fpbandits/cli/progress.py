@@ -38,7 +38,8 @@ def playing(
 ) -> Iterator[How]:
     """Provide a progress bar and workers for a long-running function, as its keyword arguments.
 
-    Warnings are printed as notes. On Ctrl-C, a line says that finished runs are kept in ``out``.
+    Notes are printed when the work begins, so that an error in arguments is the only line. Warnings
+    are printed as notes, too. On Ctrl-C, a line says that finished runs are kept in ``out``.
     """
     if workers is not None and dask is not None:
         raise InputError("--workers counts threads here, and --dask has workers of its own")
@@ -54,10 +55,10 @@ def playing(
         warnings.showwarning = lambda message, *others: bar.say(f"note: {message}")
         if dask is not None:
             how["executor"] = stack.enter_context(dask_executor(dask))
-        for note in notes:
-            bar.say(f"note: {note}")
+        bar.notes = [f"note: {note}" for note in notes]
         try:
             yield how
+            bar.say_notes()
         except KeyboardInterrupt:
             if out is not None:
                 bar.say(
@@ -77,9 +78,11 @@ class Bar(Progress):
         # Without a total the bar pulses.
         self._task, self._titles = self.add_task("starting …", total=None), titles
         self.share, self._finished, self._compiling = 0.0, 0, 0
+        self.notes: list[str] = []
 
     def show(self, name: str, share: float, share_of_all: float) -> None:
         """Show the progress of a task; ``share`` is 1 once, when the task is finished."""
+        self.say_notes()
         title = self._titles.get(name, name)
         self.share = share_of_all
         if share_of_all > 0:
@@ -95,6 +98,11 @@ class Bar(Progress):
         self._compiling += more
         words = "compiling … (for the first time only)" if self._compiling else "playing …"
         self.update(self._task, description=words)
+
+    def say_notes(self) -> None:
+        """Print the notes, once."""
+        while self.notes:
+            self.say(self.notes.pop(0))
 
     def say(self, remark: str) -> None:
         """Print a line above the bar."""

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from fpbandits.cli import options
+from fpbandits.errors import InputError
 
 
 def serve(
@@ -60,6 +61,8 @@ def token(
     """
     from fpbandits.service.tokens import add_token
 
+    if experiment and "" in experiment:
+        raise InputError("--experiment is empty: name an experiment, or leave it out for all")
     sys.stdout.write(f"{add_token(file, role, remark, experiment or ())}\n")
     _say(f"its hash is in {file}; the token itself is shown only now")
 

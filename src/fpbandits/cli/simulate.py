@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fpbandits.cli import options
-from fpbandits.errors import InputError, counted, quote
+from fpbandits.errors import InputError, counted, quote, within
 
 if TYPE_CHECKING:
     from fpbandits.problem.problem import Problem
@@ -78,6 +78,7 @@ def simulate(
     from fpbandits.simulation.simulate import simulate_spec, simulate_truths
     from fpbandits.simulation.spec import RunSpec
     from fpbandits.simulation.tables import truths_table
+    from fpbandits.simulation.truths import checked_truth
 
     if truth is not None and truth_means is not None:
         raise InputError("--truth and --truth-means exclude each other: give one of them")
@@ -106,6 +107,9 @@ def simulate(
         delay=delay,
         stop=stop,
     )
+    if truth_means is not None:
+        with within("--truth-means"):
+            checked_truth(loaded, spec.truth, spec.horizon)
     with playing(out, workers, dask, notes=[*left_out, *notes]) as how:
         if every_truth:
             results = simulate_truths(loaded, chosen, spec, **how)

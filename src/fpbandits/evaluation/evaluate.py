@@ -168,6 +168,12 @@ def evaluate(
 
     drawn = drawn_pairs(read)
     by_baseline, warnings = {}, _warn_of_log(read, problem)
+    # Rewards that are one of a few values were checked above: others do not tell.
+    if cost is not None and problem.rewards.chances() is None:
+        warnings.append(
+            "rewards are less their cost: are the models, too? Only models fitted with the same "
+            "cost are of profit"
+        )
     context_of, arm_of = np.divmod(read.pair, len(read.arms))
     if read.among is not None and read.sets is not None:
         best = best_eligible(problem, drawn, read.sets)[context_of, read.among]

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from fpbandits.core.arrays import Floats, Ints
-from fpbandits.core.checks import Numbers, Range, range_text
+from fpbandits.core.checks import Numbers, Range, is_list, number, plain_list, range_text
 from fpbandits.core.names import Names
 from fpbandits.core.table import checked_means
-from fpbandits.errors import InputError
+from fpbandits.errors import InputError, counted, listed, wrong_type
 from fpbandits.families.base import RewardFamily
 from fpbandits.families.binomial import draw_binomial
 from fpbandits.families.estimator import LARGEST_LOG_ODDS, LEAST_CHANCE, Estimator, Rewards
@@ -83,7 +83,11 @@ class BernoulliEstimator(Estimator):
             mistake = f"neither end of the range {range_text(rewards.range)}"
         else:
             bottom = 0.0
-            top = np.asarray(given["value"], float) if "value" in given else _find_values(rewards)
+            top = (
+                _given_values(rewards, given["value"])
+                if "value" in given
+                else _find_values(rewards)
+            )
             mistake = "neither 0 nor what its arm pays otherwise"
             if (top == 1).all():
                 mistake = "neither 0 nor 1"
@@ -93,6 +97,7 @@ class BernoulliEstimator(Estimator):
             advice = "correct it, or use" if mistaken.mean() < _FEW_MISTAKES else "use"
             families = rewards.suggest_families()
             rewards.refuse(mistaken, f"{{}} is {mistake}, as are {count}: {advice} {families}")
+        _refuse_unknown(rewards, top)
         return cls(bottom, top)
 
     def statistics_of(self, values: Floats) -> Floats:
@@ -133,10 +138,22 @@ class BernoulliEstimator(Estimator):
         return {"range": sorted((self.bottom, float(self.top[0])))}
 
 
+def _given_values(rewards: Rewards, value: Any) -> Floats:
+    """Return the value of each pair, given for each arm, or for each context and arm."""
+    if not is_list(value):
+        raise wrong_type("value", value, "a list with what each arm can pay")
+    values = np.array([number(each, "value") for each in plain_list(value)])
+    if len(values) not in (len(rewards.arms), len(rewards.names)):
+        counts = f"{counted(len(values), 'number')} for {counted(len(rewards.arms), 'arm')}"
+        raise InputError(f"value has {counts}", about=("value",))
+    return np.resize(values, len(rewards.names))
+
+
 def _find_values(rewards: Rewards) -> Floats:
     """Return the value of each pair: its commonest reward above or below 0.
 
-    A pair that never paid gets the value that one pair paid most often.
+    A pair that never paid gets the value that its arm paid most often in one context. An arm that
+    never paid gets that of all other arms if they have the same, else NaN.
     """
     paid = np.flatnonzero(rewards.values)
     if not len(paid) or (rewards.values[paid] == 1).all():
@@ -147,6 +164,23 @@ def _find_values(rewards: Rewards) -> Floats:
     combinations, counts = np.unique(combinations, return_counts=True)
     order = np.argsort(counts, kind="stable")
     pairs, indices = np.divmod(combinations[order], len(distinct))
-    values = np.full(len(rewards.names), distinct[indices[-1]])
-    values[pairs] = distinct[indices]  # the commonest of a pair comes last, and stays
+    by_arm = np.full(len(rewards.arms), np.nan)
+    by_arm[pairs % len(by_arm)] = distinct[indices]  # the commonest comes last, and stays
+    known = by_arm[~np.isnan(by_arm)]
+    if (known == known[0]).all():
+        by_arm[:] = known[0]
+    values = np.resize(by_arm, len(rewards.names))
+    values[pairs] = distinct[indices]
     return values
+
+
+def _refuse_unknown(rewards: Rewards, values: Floats) -> None:
+    """Refuse arms whose value is unknown, as they never paid and others pay different values."""
+    unknown = np.flatnonzero(np.isnan(values[: len(rewards.arms)])).tolist()
+    if unknown:
+        names = listed([rewards.arms[arm] for arm in unknown], 4)
+        raise InputError(
+            f"{names} never paid in this log, so its value is unknown: say what each arm pays "
+            "(value), or leave it out",
+            about=("value",),
+        )

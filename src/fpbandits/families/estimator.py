@@ -58,12 +58,15 @@ class Rewards:
         The names of the pairs.
     range
         The lowest and the highest possible reward, if the user gave them.
+    arms
+        The names of the arms; pairs are contexts and arms, arms varying fastest.
     """
 
     values: Floats
     pairs: Codes
     names: Sequence[str]
     range: Range | None
+    arms: Sequence[str]
 
     def refuse(self, is_wrong: Bools, reason: str) -> None:
         """Raise an error at the first wrong row, if any; ``{}`` in the reason is its reward."""

@@ -63,8 +63,9 @@ class TwoPoint(RewardFamily):
         return cls(value=value, probabilities=chances, range=limits)
 
     def __str__(self) -> str:
-        values = ", ".join(map(number_text, self.value[:4].tolist()))
-        return f"{self.name} rewards of 0 or {values}{', …' if len(self.value) > 4 else ''}"
+        distinct = list(dict.fromkeys(self.value.tolist()))  # contexts have the same ones
+        values = ", ".join(map(number_text, distinct[:4]))
+        return f"{self.name} rewards of 0 or {values}{', …' if len(distinct) > 4 else ''}"
 
     @cached_property
     def unit_value(self) -> Floats:
@@ -143,6 +144,10 @@ class TwoPoint(RewardFamily):
                 "every model, are given as a model of the file"
             )
         chances = rewards / self.value
+        for arm in np.flatnonzero(~((chances >= 0) & (chances <= 1)))[:1]:
+            mean, value = number_text(rewards[arm]), number_text(self.value[arm])
+            reason = f"the mean reward {mean} is not between 0 and {value}, what the arm pays"
+            raise InputError(reason, place=names.place(0, int(arm)))
         return self.checked([chances.tolist()], names, (0.0, 1.0), value=self.value)
 
     def divergence(self, truth: int, others: Ints) -> Floats:

@@ -125,7 +125,7 @@ def _about_units(seen: Seen) -> list[str]:
 def _about_arms(seen: Seen) -> list[str]:
     """Name the arms that were rarely or never played, and means that rest on few rewards."""
     said = []
-    rare = np.flatnonzero(seen.shown < 1 - _RARELY)
+    rare = np.flatnonzero((seen.shown > 0) & (seen.shown < 1 - _RARELY))
     if len(rare) == 1:
         arm = seen.arms[rare[0]]
         said.append(
@@ -142,7 +142,7 @@ def _about_arms(seen: Seen) -> list[str]:
         )
     never = [pair for pair, plays in zip(seen.pairs, seen.plays, strict=True) if plays.sum() < 0.5]
     if never:
-        said.append(f"{listed(never, 4)} was never played: its means are those of all arms")
+        said.append(f"{listed(never, 4)} was never played: its means are a guess from all arms")
     thin = [
         f"{kind} on {pair}"
         for pair, by_type in zip(seen.pairs, seen.plays, strict=True)

@@ -103,6 +103,10 @@ def fit(
     """
     kind = ESTIMATORS[known_name("reward family", family, ESTIMATORS)]
     for field in given:
+        families = [each.family for each in ESTIMATORS.values() if field in each.given]
+        if families and kind.family not in families:
+            wanted = f"{field} is for {' and '.join(families)} rewards"
+            raise InputError(f"{wanted}, not for {kind.family}: leave it out", about=(field,))
         known_name(f"field of {kind.family} rewards", field, kind.given)
     limits = None if range is None else checked_range(range)
     seed = whole_number("seed", seed)
@@ -129,7 +133,7 @@ def fit(
     with within(where):
         _check_sizes(read, types)
     with read.naming_rows():
-        rewards = Rewards(read.reward, read.pair, read.pair_names, limits)
+        rewards = Rewards(read.reward, read.pair, read.pair_names, limits, read.arms)
         estimator = kind.of_log(rewards, given)
     tell("adding up rewards", 0.0, 0.0)
     cells = cells_of(read, estimator)

@@ -104,7 +104,8 @@ class Forecast:
     until_sure, off
         None where they are not known: for policies in plain Python, for discrete rewards.
     baselines
-        What others lose: the best single arm, always, and Thompson sampling without models.
+        What others lose: the best single arm, always, and Thompson sampling without models (if
+        it leaps, or up to 1e7 plays).
     """
 
     problem: Problem
@@ -237,7 +238,7 @@ def forecast(
     cell = make_cell(problem, chosen, spec)
     _ = cell.ready  # refused here, before anything is played
     cells = {name: cell}
-    if refusal(Thompson(), problem) is None and not isinstance(chosen, Thompson):
+    if _plays_thompson(problem, spec.horizon) and not isinstance(chosen, Thompson):
         few = RunSpec(
             horizon=horizon, runs=min(spec.runs, _RUNS_OF_OTHERS), seed=seed, truth=spec.truth
         )
@@ -274,6 +275,12 @@ def forecast(
         off=_off(problem, chosen, spec, off, truth, progress=stage(0.7, 1.0), **how),
         others=others,
     )
+
+
+def _plays_thompson(problem: Problem, horizon: int) -> bool:
+    """Tell whether Thompson sampling without models is played: it leaps with 0/1 rewards only."""
+    quick = problem.rewards.all_or_nothing or horizon <= LONGEST_STEPWISE
+    return quick and refusal(Thompson(), problem) is None
 
 
 def _checked_fraction(name: str, given: object) -> float:
@@ -340,7 +347,7 @@ def _off(
     weights = np.array(problem.prior or [1.0] * len(problem.models))[chosen]
     sizes = [by * size for size in _SIZES if size <= 1 or by * size <= 0.5]
     policies: dict[str, tuple[Policy, int]] = {"chosen": (policy, _RUNS_OF_OTHERS // len(chosen))}
-    if refusal(Thompson(), problem) is None:
+    if _plays_thompson(problem, spec.horizon):
         policies[THOMPSON] = Thompson(), _RUNS_OF_OTHERS // (4 * len(chosen))
     nearby = regret_nearby(problem, policies, spec, sizes, chosen, **how)
     at, shares = sizes.index(by), weights / weights.sum()

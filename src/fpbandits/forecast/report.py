@@ -38,6 +38,8 @@ _WIDTH = 80
 """Characters in a line."""
 _HEAD = 15
 """Characters of a line that its heading takes."""
+_FEW_RUNS = 20
+"""With fewer runs than this, a 95 % quantile is left out."""
 _MOST_NAMES = 6
 """Contexts or truths that are named; the others are counted."""
 _THOMPSON = "Thompson sampling without models"
@@ -63,7 +65,7 @@ def setting(forecast: Forecast) -> str:
         truth = "each model equally likely"
     return printable(
         f"{problem.name}: {counted(len(problem.models), 'model')}, "
-        f"{counted(len(problem.arms), 'arm')}, {forecast.horizon:,} plays, {truth}"
+        f"{counted(len(problem.arms), 'arm')}, {counted(forecast.horizon, 'play')}, {truth}"
     )
 
 
@@ -96,17 +98,25 @@ def _cost(forecast: Forecast) -> str:
     low, high = regret["interval"]
     interval = "" if low is None else f" (95 % interval {amount(low)} … {amount(high)})"
     words = (
-        f"{amount(regret['mean'])} on average{interval} against knowing the truth from the start; "
-        f"19 runs in 20 lose at most {amount(regret['q95'])}."
+        f"{amount(regret['mean'])} on average{interval} against knowing the truth from the start"
     )
+    runs = forecast.result.runs
+    if runs < _FEW_RUNS:
+        words += f", from {counted(runs, 'run')} only."
+    else:
+        words += f"; 19 runs in 20 lose at most {amount(regret['q95'])}."
     floor = forecast.floor
     if floor is None:
         return words
     if floor.upper is None:
         return f"{words} No policy can lose less than {amount(floor.value)} on average."
     least = amount(floor.upper)
-    times = regret["mean"] / floor.upper if floor.upper > 0 else None
-    how_near = f": {forecast.policy} loses {times:.2f} times that" if times else ""
+    how_near = ""
+    if low is not None and floor.upper > 0:
+        # Only by chance could a policy lose less than the best one.
+        first, last = (f"{max(1.0, end / floor.upper):.2f}" for end in (low, high))
+        between = first if first == last else f"{first} to {last}"
+        how_near = f": {forecast.policy} loses {between} times that"
     return f"{words} The best possible policy loses {least} on average{how_near}."
 
 

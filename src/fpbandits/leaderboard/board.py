@@ -34,6 +34,7 @@ from fpbandits.core.storage import write_aside, write_together
 from fpbandits.leaderboard.contest import Contest
 from fpbandits.leaderboard.report import leaderboard_figure
 from fpbandits.report.figures import rendered
+from fpbandits.simulation.delays import Delay
 from fpbandits.simulation.versions import versions
 
 SCHEMA = 1
@@ -81,7 +82,7 @@ class Leaderboard:
     """How policies did in contests.
 
     ``standings[policy][contest]`` leaves out the contests that a policy does not apply to.
-    ``floors``, by contest, is known for some contests only.
+    ``floors``, by contest, is known for some contests only. ``delay`` is as in `simulate`.
     """
 
     contests: Sequence[Contest]
@@ -90,6 +91,7 @@ class Leaderboard:
     runs: int
     seed: int
     floors: Mapping[str, float] = field(default_factory=dict)
+    delay: Delay = 0
 
     @cached_property
     def _widths(self) -> dict[str, float]:
@@ -159,6 +161,7 @@ class Leaderboard:
             "horizon": self.horizon,
             "runs": self.runs,
             "seed": self.seed,
+            "delay": self.delay,
             "contests": [
                 {
                     "name": contest.name,

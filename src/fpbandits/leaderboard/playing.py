@@ -100,7 +100,7 @@ def play(
         standings[name][contest.name] = _standing(of_truths, lower_bound)
     found = {contest.name: _floor(contest, spec.horizon) for contest in chosen if floors}
     known = {name: value for name, value in found.items() if value is not None}
-    return Leaderboard(chosen, standings, spec.horizon, spec.runs, spec.seed, known)
+    return Leaderboard(chosen, standings, spec.horizon, spec.runs, spec.seed, known, spec.delay)
 
 
 def _floor(contest: Contest, horizon: int) -> float | None:

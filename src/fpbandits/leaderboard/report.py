@@ -19,7 +19,8 @@ from rich.text import Text
 
 from fpbandits.core.checks import amount
 from fpbandits.report.figures import blank, own_style
-from fpbandits.theory.tables import brief, number_column, simple_table
+from fpbandits.simulation.delays import delay_text
+from fpbandits.theory.tables import brief, simple_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,9 +32,14 @@ _TITLES: dict[Measure, str] = {
     "q95": "95 % quantile",
     "worst": "Mean under the worst truth",
 }
-_MEANING = "Score: regret as a multiple of the least, in the geometric mean over all contests"
-_HEAD_WIDTH = 8
+_MEANING = (
+    "Score: regret as a multiple of the least, half the width of the rewards' range added to both, "
+    "in the geometric mean over all contests"
+)
+_NARROW_HEAD = 8
 """Characters of a line of a column's head, if its words are no longer."""
+_WIDE_HEAD = 14
+"""The same where a cell holds a mean and a quantile."""
 
 
 def leaderboard_table(board: Leaderboard) -> RenderableType:
@@ -51,8 +57,8 @@ def _at_a_glance(board: Leaderboard, groups: dict[str, list[str]]) -> Renderable
     """Show the paper's and the user's problems one by one, and the means of the other groups."""
     named = [*groups.pop("paper", []), *groups.pop("own", [])]
     last = ["score", "× floor"] if board.floors else ["score"]
-    columns = map(number_column, (*named, *groups, *last))
-    table = simple_table(Column("policy", no_wrap=True), *columns)
+    columns = (_column(head, _WIDE_HEAD) for head in (*named, *groups, *last))
+    table = simple_table(Column("policy", vertical="bottom", no_wrap=True), *columns)
     for policy in board.ranking:
         played = board.standings[policy]
         cells = [
@@ -123,17 +129,15 @@ def _by_measure(board: Leaderboard, group: str, names: Sequence[str]) -> Rendera
 
 def _narrow_table(names: Sequence[str]) -> Table:
     """Return a table of many narrow columns, whose heads are broken into lines."""
-    heads = [
-        Column(
-            Text(fill(name, max(_HEAD_WIDTH, *map(len, name.split())), break_on_hyphens=False)),
-            justify="right",
-            vertical="bottom",
-            no_wrap=True,
-        )
-        for name in names
-    ]
+    heads = (_column(name, _NARROW_HEAD) for name in names)
     policy = Column("policy", vertical="bottom", no_wrap=True)
     return Table(policy, *heads, box=SIMPLE_HEAD, padding=0, show_edge=False)
+
+
+def _column(head: str, width: int) -> Column:
+    """Return a column of numbers, whose head is broken into lines between words."""
+    lines = fill(head, max(width, *map(len, head.split())), break_on_hyphens=False)
+    return Column(Text(lines), justify="right", vertical="bottom", no_wrap=True)
 
 
 def _score(board: Leaderboard, policy: str, measure: Measure) -> str:
@@ -161,8 +165,9 @@ def _floor_note(board: Leaderboard) -> str:
 
 
 def _setting(board: Leaderboard) -> str:
-    """Return the horizon, the number of runs and that arms were shuffled, in words."""
-    return f"at T = {board.horizon:.6g}, {board.runs:,} runs, arms shuffled"
+    """Return the horizon, the number of runs, that arms were shuffled, and the delay, in words."""
+    late = delay_text(board.delay)
+    return f"at T = {board.horizon:.6g}, {board.runs:,} runs, arms shuffled{late}"
 
 
 def _mark_note(board: Leaderboard) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import MISSING
 from pathlib import Path
 
 from fpbandits.core.checks import checked_name, known_name, plain_text
@@ -123,6 +124,11 @@ def options_of(kind: type[Policy], words: Sequence[str]) -> dict[str, object]:
 
 def made(kind: type[Policy], values: dict[str, object]) -> Policy:
     """Make a policy with these options, or raise an error that says why not."""
+    for name, option in options(kind).items():
+        required = option.init and option.default is option.default_factory is MISSING
+        if required and name not in values:
+            wanted = f"it needs the option {name}: add :{name}={expected(kind, name)}"
+            raise InputError(wanted, place=(("policy", kind.name),))
     try:
         return kind(**values)
     except TypeError as error:

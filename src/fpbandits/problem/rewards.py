@@ -6,8 +6,10 @@ import math
 
 import numpy as np
 
+from fpbandits.core.checks import range_text
 from fpbandits.errors import InputError, Name, quote
 from fpbandits.families import RewardFamily
+from fpbandits.families.two_point import TwoPoint
 
 _NOT_NUMBERS = str, bytes, bytearray, np.complexfloating, np.timedelta64, np.ma.MaskedArray
 """Types that are refused although `float` takes them, some with a warning."""
@@ -32,8 +34,8 @@ def unit_reward(rewards: RewardFamily, reward: float, *place: Name) -> float:
         raise InputError(wanted, place=place) from None
     if not low <= value <= high or not math.isfinite(value):
         raise InputError(
-            f"the reward {quote(reward)} is outside the range [{low:g}, {high:g}]: a problem whose "
-            f"rewards are in [0, 15] says range = [0, 15]{_other_families(rewards)}"
+            f"the reward {quote(reward)} is outside the range {range_text(rewards.range)}"
+            f"{_wider(rewards, value)}"
         ).at(*place)
     unit = (value - rewards.zero) / rewards.width
     if abs(unit) > _LARGEST:
@@ -44,8 +46,15 @@ def unit_reward(rewards: RewardFamily, reward: float, *place: Name) -> float:
     return unit
 
 
-def _other_families(rewards: RewardFamily) -> str:
-    """Suggest other families, if rewards are all or nothing."""
-    if not rewards.all_or_nothing:
+def _wider(rewards: RewardFamily, reward: float) -> str:
+    """Suggest a range that contains the reward, and other families if it is all or nothing."""
+    if isinstance(rewards, TwoPoint):
+        return ": an arm pays 0, or its value in the problem"
+    if not rewards.takes_range or not math.isfinite(reward):
         return ""
-    return ', and reward = "discrete" or "beta" where rewards are not all or nothing'
+    low, high = rewards.range
+    wider = range_text((min(low, reward), max(high, reward)))
+    words = f": a problem whose rewards are in {wider} says range = {wider}"
+    if rewards.all_or_nothing:
+        words += ', and reward = "discrete" or "beta" where rewards are not all or nothing'
+    return words

@@ -14,7 +14,7 @@ import numpy as np
 from fpbandits.core.arrays import Counts
 from fpbandits.core.checks import is_real, whole_number
 from fpbandits.core.streams import delay_stream
-from fpbandits.errors import InputError, quote
+from fpbandits.errors import InputError, counted, quote
 
 Delay = int | str
 """A number of decisions; or "geometric:300", 300 decisions on average; or "batch:1000", when 1,000
@@ -61,6 +61,21 @@ def checked_delay(delay: object) -> Delay:
         f"delay is {quote(delay)}: it must be a number of decisions, geometric:MEAN or batch:SIZE",
         about=("delay",),
     )
+
+
+def delay_text(delay: Delay) -> str:
+    """Return a delay in words that follow other settings; nothing for none.
+
+    >>> delay_text("geometric:300")
+    ', rewards 300 decisions late on average'
+    """
+    if not delay:
+        return ""
+    kind, _, number = str(delay).rpartition(":")
+    if kind == BATCH:
+        return f", rewards known {int(number):,} at a time"
+    late = f", rewards {counted(int(number), 'decision')} late"
+    return f"{late} on average" if kind == GEOMETRIC else late
 
 
 def make_schedule(delay: Delay, horizon: int, seed: int, run: int) -> Schedule:

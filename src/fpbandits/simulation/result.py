@@ -291,6 +291,8 @@ class Result:
             "runs": self.runs,
             "seed": self.seed,
             **self.settings,
+            # A delay, and runs that end at a verdict, are played step by step.
+            "leap": self.settings["leap"] and not {"delay", "stop"} & self.settings.keys(),
             "times": self.times.tolist(),
             "policies": {
                 policy: {

@@ -14,6 +14,7 @@ from fpbandits.core.markup import html_table
 from fpbandits.core.statistics import summary
 from fpbandits.errors import counted
 from fpbandits.report.text import text_table
+from fpbandits.simulation.delays import delay_text
 
 if TYPE_CHECKING:
     from fpbandits.simulation.result import Result
@@ -94,8 +95,11 @@ def _title(result: Result) -> str:
 
 
 def _setting(result: Result) -> str:
-    """Return when the table is of, and how many runs it is based on."""
+    """Return when the table is of, how many runs it is based on, and how they were played."""
     runs = f"{counted(result.runs, 'run')}, seed {result.seed}"
+    if result.settings.get("shuffle"):
+        runs += ", arms and models shuffled"
+    runs += delay_text(result.settings.get("delay", 0))
     if result.stops is not None:
         error = result.settings["stop"]
         return f"until a verdict of error {error:g}, T = {result.horizon:.6g}, {runs}"
