@@ -8,8 +8,9 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -17,6 +18,8 @@ from command import COMMAND, refusal, run
 from waiting import LONG, wait_until
 
 import fpbandits as fpb
+from fpbandits.service.statuses import ForbiddenError
+from fpbandits.service.tokens import TokenFile, authorize
 
 
 @contextmanager
@@ -75,6 +78,22 @@ def test_what_cannot_be_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert not (tmp_path / "t").exists()
     assert "unknown role" in refusal(capsys, "token", str(tmp_path / "t"), "--role", "root")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_tokens_are_for_the_experiments_that_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tokens = tmp_path / "tokens"
+    _, of_two, _ = run(capsys, "token", str(tokens), "--experiment", "a", "--experiment", "b")
+    _, of_all, _ = run(capsys, "token", str(tokens))
+    roles = TokenFile(tokens)
+    for token, names in ((of_two, "ab"), (of_all, "abc")):
+        for name in "abc":
+            refused: AbstractContextManager[Any] = nullcontext()
+            if name not in names:
+                refused = pytest.raises(ForbiddenError)
+            with refused:
+                authorize(roles, {"authorization": f"Bearer {token.strip()}"}, "decide", name)
 
 
 def test_sigterm_says_not_ready_first_and_then_stops(tmp_path: Path) -> None:

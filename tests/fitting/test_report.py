@@ -96,6 +96,8 @@ def test_the_table_says_it_all(found: fpb.Fit) -> None:
     console.print(fit_table(found))
     text = console.export_text()
     assert "2 types from 3,200 rewards of 400 units" in text
+    (head,) = [line.split() for line in text.splitlines() if line.startswith("type ")]
+    assert head == ["type", "share", *found.problem.arms]
     for name, share in found.shares.items():
         assert f"{name}  {share:.1%}" in text
     for apart in found.told_apart:

@@ -38,6 +38,15 @@ def state_after(
     return dict(agent.state())
 
 
+def test_misfits_are_plays_for_which_no_model_fits() -> None:
+    problem = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]])
+    for rewards, misfits in ((9, False), (0, True)):  # of every ten; no model has means of 0
+        agent = Agent(problem, TSC())
+        for number in range(400):
+            agent.tell(agent.ask(), 1 if number % 10 < rewards else 0)
+        assert (agent.misfits > 0) == misfits
+
+
 def test_one_competitive_arm_is_played_whatever_is_drawn() -> None:
     """Far into a run of a problem whose best arm tells: to 10¹², in few plans."""
     problem = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]])

@@ -27,6 +27,8 @@ def test_frames_without_names() -> None:
     assert fpb.Problem.bernoulli(numbers).models == ("theta1", "theta2")
     polars = fpb.Problem.bernoulli(pl.DataFrame(MEANS, schema=["a", "b"], orient="row"))
     assert (polars.arms, polars.means.tolist()) == (("a", "b"), MEANS)
+    with pytest.raises(InputError, match="the rows of models must be a list or an array"):
+        fpb.Problem.bernoulli(pd.Series(MEANS))
 
 
 def test_what_is_not_a_number_is_refused() -> None:
