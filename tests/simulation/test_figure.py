@@ -111,6 +111,23 @@ def test_a_band_is_drawn_around_several_runs(runs: int, band: str | None) -> Non
     assert len(axes.collections) == (runs == 2 and band is not None)
 
 
+@pytest.mark.parametrize("band", BANDS)
+def test_a_band_has_the_edges_that_it_is_named_for(band: str) -> None:
+    result = simulate("paper:two", FPUCB(), horizon=50, runs=30)
+    axes = Figure().add_subplot()
+    draw_policy(axes, result, "fp-ucb", band=band, colour="black")
+    (drawn,) = axes.collections
+    mean, std = (edge[-1] for edge in (result.mean_regret("fp-ucb"), result.std_regret("fp-ucb")))
+    regret = result.final_regret("fp-ucb")
+    wanted = {
+        "ci": result.confidence_interval("fp-ucb")[1][-1],
+        "quantile": np.quantile(regret, 0.95),
+        "std": mean + std,
+    }
+    highest = max(y for x, y in drawn.get_paths()[0].vertices.tolist() if x == 50)
+    assert highest == pytest.approx(wanted[band])
+
+
 def test_a_single_time_is_a_point() -> None:
     line = simulate("paper:two", FPUCB(), horizon=9, times=[9], runs=2).plot().axes[0].lines[0]
     assert line.get_marker() == "o"

@@ -47,7 +47,7 @@ def looks() -> Iterator[int]:
     rewards = float(FIRST)
     while True:
         yield int(rewards)
-        rewards = max(rewards * GROWTH, rewards + 1)
+        rewards *= GROWTH
 
 
 def error_at(look: int, error: float) -> float:
