@@ -70,10 +70,11 @@ def test_all_bad_cells_are_marked_at_once() -> None:
     assert marks == {("cell", 0, 0), ("cell", 2, 2), ("prior", 1, 0)}
 
 
-def test_marks_are_where_the_context_is() -> None:
-    mark = the_mark(with_text(COLD_START, 2, 3, "7", context=1))
-    assert (mark.row, mark.column) == (2, 4 + 2)
-    assert "context 'evening', arm 'sports'" in mark.message
+@pytest.mark.parametrize(("context", "name"), [(0, "morning"), (1, "evening")])
+def test_marks_are_where_the_context_is(context: int, name: str) -> None:
+    mark = the_mark(with_text(COLD_START, 2, 3, "7", context=context))
+    assert (mark.row, mark.column) == (2, 4 * context + 2)
+    assert f"context '{name}', arm 'sports'" in mark.message
 
 
 def test_thousands_of_bad_cells_are_not_read_one_by_one() -> None:
