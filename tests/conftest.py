@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gc
+import signal
 import traceback
 from collections.abc import Generator
 from contextlib import suppress
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and all that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine draws examples slowly, and nothing is wrong with that.
 settings.register_profile("patient", suppress_health_check=[HealthCheck.too_slow], deadline=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import numpy as np
+import pytest
 from rich.console import Console
 
 from fpbandits import Problem, analyze, load_problem
@@ -103,6 +104,15 @@ def test_of_many_arms_those_that_matter_are_shown() -> None:
     assert row(lines, "arm1002")[3] == "confusing"
     assert sum(line[:1] != [] and line[0].startswith("arm") for line in lines) == 201  # with a head
     assert row(lines, "and", "803")[2:] == ["arms", "more:", "--json", "lists", "them", "all"]
+
+
+@pytest.mark.parametrize("rivals", [12, 14])
+def test_of_many_confused_models_twelve_are_named_and_the_others_counted(rivals: int) -> None:
+    better = [[0.5, 0.6 + 0.01 * k] for k in range(rivals)]
+    lines = shown(Problem.bernoulli([[0.5, 0.4], *better]), "theta1")
+    words = " ".join(row(lines, "Confused")).partition(": ")[2]
+    names = [f"theta{number}" for number in range(2, 14)]
+    assert words.split("; ") == [*names, *(["and 2 more"] if rivals > 12 else [])]
 
 
 def test_at_a_glance_fits_80_columns_two_lines_per_truth() -> None:
