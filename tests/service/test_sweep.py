@@ -87,6 +87,31 @@ def test_decisions_expire_soon_after_the_store_was_unavailable(
     assert left_out == [([], []), failed, ([], [])]
 
 
+@pytest.mark.parametrize(
+    ("due", "fails", "more"), [(2, False, True), (1, False, False), (2, True, False)]
+)
+def test_a_sweep_goes_on_at_once_while_there_may_be_more(
+    due: int, fails: bool, more: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full page may not be the last one; if all of it fails, going on would not help."""
+    monkeypatch.setattr(sweep, "PAGE", 2)
+
+    class Serving:
+        store: Any = SimpleNamespace(due=None)
+
+        async def call_store(self, call: Any, most: int, *without: Any) -> Any:
+            return [("e", f"u{number}") for number in range(due)]
+
+        async def experiment(self, name: str) -> Any:
+            return name
+
+        async def submit(self, experiment: Any, requests: Any) -> Any:
+            return [Error("spoiled") if fails else None for _ in requests]
+
+    serving: Any = Serving()
+    assert asyncio.run(sweep._Sweeper(serving).expire_some(0.0)) == more
+
+
 def test_old_keys_are_forgotten_while_it_serves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
