@@ -46,9 +46,11 @@ def test_the_figure_names_its_lines(found: Forecast) -> None:
 
 def test_words_for_what_may_happen(found: Forecast) -> None:
     never = replace(found, until_sure=Sure(0.05, None, None, 0.25))
-    assert answers(never)["Until sure"].startswith("25% of runs know the best arm by play 100")
+    assert answers(never)["Until sure"].startswith(
+        "25 % of runs know the best arm by play 100, with a risk of 5 % of being wrong; "
+    )
     some = replace(found, until_sure=Sure(0.05, 12.0, None, 0.75))
-    assert answers(some)["Until sure"].endswith("; 75% by play 100.")
+    assert answers(some)["Until sure"].endswith("; 75 % by play 100.")
     wrong = replace(found, off=Off(0.05, 9.0, 12.0, 3.0, None))
     assert answers(wrong)["Models off"].endswith(
         "loses 3. Even if means are off by less, frugal loses more than that."

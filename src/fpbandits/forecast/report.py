@@ -139,13 +139,13 @@ def _until_sure(forecast: Forecast) -> str:
     risk = f"with a risk of {100 * sure.error:.3g} % of being wrong"
     if sure.median is None:
         return (
-            f"{sure.share:.0%} of runs know the best arm by play {forecast.horizon:,}, {risk}; the "
+            f"{100 * sure.share:.0f} % of runs know the best arm by play {forecast.horizon:,}, {risk}; the "
             "others go on learning."
         )
     words = f"half of the runs know the best arm after {sure.median:,.0f} plays, {risk}"
     if sure.q95 is not None:
         return f"{words}; 19 in 20 after {sure.q95:,.0f}."
-    return f"{words}; {sure.share:.0%} by play {forecast.horizon:,}."
+    return f"{words}; {100 * sure.share:.0f} % by play {forecast.horizon:,}."
 
 
 def _others(forecast: Forecast) -> str:
