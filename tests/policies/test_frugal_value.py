@@ -141,3 +141,15 @@ def test_the_largest_ratio_over_contexts_is_found() -> None:
         assert choose(prepared, work, 1.001 / most)
         assert ratios[tuple(work.chosen.tolist())] == pytest.approx(most)
         assert not choose(prepared, work, 0.999 / most)
+
+
+def test_an_arm_that_never_pays_tells_whatever_amount_is_given_for_it() -> None:
+    """Revenue: the amount of a model with chance 0 had made its divergences negative."""
+    found = []
+    for unused in (0.5, 0.9, 3.0, 1000.0):
+        amounts = [[1, 1, 0.9], [1, 1, unused]]
+        problem = Problem.revenue([[0.5, 0.3, 0.5], [0.5, 0.6, 0]], amounts, 50)
+        _, work, _ = value_before_any_play(problem, None)
+        found.append(work.now.value.tolist())
+    assert found[0][2] > 0
+    assert found == found[:1] * 4

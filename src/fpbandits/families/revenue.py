@@ -120,6 +120,10 @@ class Revenue(RewardFamily):
 
     def costs(self) -> tuple[Floats, Floats]:
         chance, amount = self.rates[..., 0], self.rates[..., 1] / self.unit
+        # Where an arm never pays, its amount means nothing: it counts as the least of the others.
+        # Then a payment costs such a model more than others, however finite the first term is made.
+        least = np.where(chance > 0, amount, np.inf).min(axis=0)
+        amount = np.where(chance > 0, amount, np.where(np.isfinite(least), least, 1.0))
         paid = minus_log(chance) + self.shape * np.log(amount)
         return np.zeros_like(paid), np.stack(
             [paid, minus_log(1 - chance), self.shape / amount], axis=-1

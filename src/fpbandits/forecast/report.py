@@ -139,8 +139,8 @@ def _until_sure(forecast: Forecast) -> str:
     risk = f"with a risk of {100 * sure.error:.3g} % of being wrong"
     if sure.median is None:
         return (
-            f"{100 * sure.share:.0f} % of runs know the best arm by play {forecast.horizon:,}, {risk}; the "
-            "others go on learning."
+            f"{100 * sure.share:.0f} % of runs know the best arm by play {forecast.horizon:,}, "
+            f"{risk}; the others go on learning."
         )
     words = f"half of the runs know the best arm after {sure.median:,.0f} plays, {risk}"
     if sure.q95 is not None:
