@@ -1081,3 +1081,9 @@ def test_rewards_that_no_reachable_model_allows_leave_no_posterior() -> None:
     with pytest.raises(ConflictError, match="there is no posterior: 1 rewards counted by"):
         agent.posterior()
     assert agent.ask().arm in problem.arms
+
+
+def test_numbers_that_name_arms_are_told_how_to_be_written() -> None:
+    agent = Agent(Problem.bernoulli([[0.5, 0.4]], arms=["9", "12"]))
+    with pytest.raises(InputError, match="an arm is named by a text, not 9: write '9'"):
+        agent.observe(9, 1)  # type: ignore[arg-type]  # as pandas gives them

@@ -36,6 +36,13 @@ def test_nothing_is_said_where_all_is_well() -> None:
     assert doubts(SEEN) == []
 
 
+def test_units_that_saw_one_arm_each_do_not_link_arms() -> None:
+    """As in an A/B test; it is said first."""
+    said = doubts(replace(SEEN, shown=np.array([0.3, 0.4, 0.3])))
+    assert said[0].startswith("units saw 1 of 3 arms on average: how one unit pays on several")
+    assert "units saw" not in "".join(doubts(replace(SEEN, shown=np.array([0.9, 0.2, 0.2]))))
+
+
 def test_as_many_types_as_were_tried_may_be_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_TYPES", 2)
     assert doubts(SEEN) == ["2 types is the most that was tried: there may be more"]

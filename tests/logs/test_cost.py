@@ -58,6 +58,17 @@ def test_a_cost_that_cannot_be_is_refused(cost: Any, words: str) -> None:
         fpb.fit(log(users=20), types=1, cost=cost, **ROLES)
 
 
+def test_sales_that_count_1_each_are_not_what_was_paid() -> None:
+    counted = {**log(users=20)}
+    counted["paid"] = (counted["paid"] > 0) * 1.0
+    with pytest.raises(InputError, match="every sale has the reward 1, which is less than its"):
+        fpb.fit(counted, types=1, cost=4, **ROLES)
+    with pytest.raises(InputError, match="reward 1 is a sale, not what was paid: with value, give"):
+        fpb.fit(counted, types=1, value=[9, 12], **ROLES)
+    # A share of a EUR per sale, and what it cost.
+    assert fpb.fit(counted, types=1, cost=0.4, **ROLES).problem.means.max() < 0.6
+
+
 def test_costs_are_given_on_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

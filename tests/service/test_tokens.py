@@ -129,6 +129,19 @@ def test_bad_roles_and_remarks_leave_the_file_alone(tmp_path: Path) -> None:
     assert file.read_text() == "something else"
 
 
+def test_a_file_whose_last_line_is_deleted_admits_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "tokens"
+    token = add_token(file, "admin")
+    monkeypatch.setattr(tokens, "_CHECK_SECONDS", 0.0)
+    known = TokenFile(file)
+    file.write_text("# revoked\n")
+    assert role_of(known, token) is None
+    again = add_token(file, "admin")
+    assert [role_of(known, each) for each in (token, again)] == [None, "admin"]
+
+
 def test_a_file_that_changes_is_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -141,7 +154,7 @@ def test_a_file_that_changes_is_read_again(
     assert [role_of(known, each) for each in (first, second)] == ["decide", "admin"]
     file.write_text("\n".join(file.read_text().splitlines()[1:]))  # the first is revoked
     assert [role_of(known, each) for each in (first, second)] == [None, "admin"]
-    for wrong in ("not a line", ""):
+    for wrong in ("not a line", "admin"):
         file.write_text(wrong)
         assert role_of(known, second) == "admin"
     file.unlink()

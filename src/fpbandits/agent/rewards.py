@@ -43,8 +43,8 @@ def unit_reward(ready: Ready, arm: int, reward: float, *place: Name) -> float:
             rewards.statistics_of(arm, unit)
         except InputError as error:
             raise InputError(
-                f"the reward {error.reason}, so no model allows it; {ready.policy.name} with "
-                "likelihood=means would count it by its mean"
+                f"the reward {error.reason}, so no model allows it; if it is right, "
+                f"{ready.policy.name} with likelihood=means counts it by its mean"
             ).at(*place) from None
     return unit
 

@@ -157,7 +157,9 @@ def known_name(kind: str, name: object, known: Collection[str]) -> str:
     """Return a name if it is a known one, or raise an error that lists them."""
     if not isinstance(name, str):
         article = "an" if kind[0] in "aeiou" else "a"
-        raise InputError(f"{article} {kind} is named by a text, not {quote(name)}", about=(kind,))
+        hint = f": write {quote(str(name))}" if str(name) in known else ""
+        reason = f"{article} {kind} is named by a text, not {quote(name)}{hint}"
+        raise InputError(reason, about=(kind,))
     name = plain_text(name)
     if name not in known:
         raise unknown(kind, name, known)

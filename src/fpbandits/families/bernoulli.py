@@ -93,6 +93,9 @@ class BernoulliEstimator(Estimator):
                 mistake = "neither 0 nor 1"
         mistaken = (rewards.values != bottom) & (rewards.values != top[rewards.pairs])
         if mistaken.any():
+            if "value" in given and np.isin(rewards.values, (0, 1)).all():
+                reason = "{} is a sale, not what was paid: with value, give what was paid, or 0"
+                rewards.refuse(mistaken, reason)
             count = f"{mistaken.sum():,} of {len(mistaken):,} rewards"
             advice = "correct it, or use" if mistaken.mean() < _FEW_MISTAKES else "use"
             families = rewards.suggest_families()

@@ -25,6 +25,8 @@ from fpbandits.fitting.choose import MOST_TYPES
 
 _FEW_REWARDS = 2.0
 """With fewer rewards per unit than this, types cannot be told apart."""
+_FEW_ARMS = 1.2
+"""If units saw fewer different arms on average, hardly any saw two, as in an A/B test."""
 _RARELY = 0.4
 """An arm that more than this fraction of units never saw is named."""
 _THIN = 10
@@ -108,6 +110,12 @@ def _about_units(seen: Seen) -> list[str]:
         said.append(
             f"there are {counted(len(seen.arms), 'arm')} for {counted(seen.units, 'unit')}: are "
             "the columns of units and arms swapped?"
+        )
+    different = float(seen.shown.sum())
+    if len(seen.arms) > 1 and different < _FEW_ARMS:
+        said.append(
+            f"units saw {different:.2g} of {counted(len(seen.arms), 'arm')} on average: how one "
+            "unit pays on several arms can only be learned from units that saw several"
         )
     per_unit = seen.events / seen.units
     if per_unit < _FEW_REWARDS:

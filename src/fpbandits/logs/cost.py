@@ -29,6 +29,11 @@ def less_cost(log: Log, cost: float | Sequence[float] | Floats | None) -> Log:
         raise InputError(f"{counts}, which are, in order, {names}", about=("cost",))
     costs = np.array([number(value, "cost") for value in given])[log.pair % len(log.arms)]
     sold = log.reward != 0
+    if sold.any() and (log.reward[sold] == 1).all() and (costs[sold] > 1).all():
+        raise InputError(
+            "every sale has the reward 1, which is less than its cost: a reward is what was paid",
+            about=("cost",),
+        )
     at_cost = sold & (log.reward == costs)
     if at_cost.any():
         row = int(at_cost.argmax())

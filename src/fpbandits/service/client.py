@@ -113,8 +113,12 @@ class Client:
         """Ask, as `ask` does, but play ``fallback`` if no answer comes soon.
 
         The service has ``within`` seconds for a connection, and as many for its answer; nothing is
-        sent again. It may have decided all the same: that decision stays pending, and expires if
-        the experiment has a ``reward_wait``. What is wrong with the request is raised.
+        sent again. What is wrong with the request is raised.
+
+        It may have decided all the same: that decision stays pending, and expires if the experiment
+        has a ``reward_wait``. With a ``default_reward`` it then counts, though its arm was not
+        played. So give a ``key``, and give the decision up once the service answers again:
+        ``client.forget(client.ask(unit, key=key))``.
         """
         once = copy(self)  # with the same connections
         once._patience, once._timeout = 0.0, within

@@ -94,7 +94,8 @@ class Tokens:
 class TokenFile:
     """The tokens of a file, which is read again when it has changed.
 
-    If it is wrong then, that is logged, and the tokens stay as they were.
+    If it is wrong then, that is logged, and the tokens stay as they were. If no line is left, no
+    token is valid.
     """
 
     def __init__(self, path: Path) -> None:
@@ -118,7 +119,7 @@ class TokenFile:
             return
         self._fingerprint = fingerprint
         try:
-            self._tokens = read_tokens(self._path)
+            self._tokens = read_tokens(self._path, may_be_empty=True)
             _logger.info("tokens read again")
         except Error as error:
             _logger.error(
@@ -135,7 +136,7 @@ def _fingerprint(path: Path) -> tuple[int, ...]:
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
-def read_tokens(path: Path) -> Tokens:
+def read_tokens(path: Path, *, may_be_empty: bool = False) -> Tokens:
     """Read a file of tokens, and say in which line something is wrong."""
     try:
         text = read_whole(path, _LARGEST_FILE).decode()
@@ -160,7 +161,7 @@ def read_tokens(path: Path) -> Tokens:
                 "token makes both"
             ).at(shown(path), ("row", number))
         lines.append((Access(role, experiments), kept))
-    if not lines:
+    if not lines and not may_be_empty:
         raise InputError("it holds no token; fpbandits token makes one", place=(shown(path),))
     return Tokens(lines)
 
@@ -179,7 +180,7 @@ def add_token(path: Path, role: str, remark: str = "", experiments: Sequence[str
         raise InputError(f"the remark {quote(remark)} must be one line")
     before = read_whole(path, _LARGEST_FILE) if path.exists() else b""
     if before:  # else another process may have made the file, and is about to write
-        read_tokens(path)
+        read_tokens(path, may_be_empty=True)
     token = secrets.token_urlsafe(32)
     line = f"{role}{named} {_hash(token)} {remark}".rstrip()
     end = "\n" if before and not before.endswith(b"\n") else ""
