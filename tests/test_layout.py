@@ -36,7 +36,6 @@ ELSEWHERE = {
     "policies/shared/deficit.py": "deficits and alarms: policies/shared/test_likelihood",
     "policies/ossb.py": _TWIN,
     "policies/ucb_c.py": _TWIN,
-    "policies/ucb_s.py": _TWIN,
     "paper/report/bounds.py": _REPORT,
     "paper/report/episodes.py": _REPORT,
     "paper/report/far.py": _REPORT,

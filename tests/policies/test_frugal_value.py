@@ -1,4 +1,4 @@
-"""The parts of the default: expected loss and information value, term by term."""
+"""The parts of the default: information value, term by term, horizon and choice."""
 
 from __future__ import annotations
 
@@ -13,14 +13,8 @@ from reference import divergences
 from fpbandits import Problem
 from fpbandits.engine.compiling import prepare
 from fpbandits.policies import Frugal
-from fpbandits.policies.frugal_value import (
-    choose,
-    expected_loss,
-    fill_posterior,
-    horizon,
-    information_value,
-    lead,
-)
+from fpbandits.policies.frugal_value import choose, horizon, information_value, lead
+from fpbandits.policies.shared.belief import believe, expected_loss, fill_posterior
 
 
 def value_before_any_play(problem: Problem, pending: np.ndarray | None) -> tuple[Any, Any, int]:
@@ -28,9 +22,11 @@ def value_before_any_play(problem: Problem, pending: np.ndarray | None) -> tuple
     policy = Frugal()
     prepared = prepare(policy, problem)
     work = policy.workspace(prepared, problem.pairs)
-    hat = fill_posterior(prepared, work, 1e6)
-    expected_loss(prepared.theta, work.now)
-    lead(prepared, work, hat)
+    theta, cost = prepared.theta, work.fit.deficit
+    believe(theta, theta.prior, policy.new_state(problem), cost, 0.0, None)
+    hat = fill_posterior(cost, math.inf, work.now.posterior)
+    expected_loss(theta, work.now.posterior, 0, work.now.loss)
+    lead(theta, work.now.loss, hat, work.leaders)
     information_value(prepared, work, work.now, hat, pending)
     return prepared, work, hat
 
@@ -138,9 +134,12 @@ def test_the_largest_ratio_over_contexts_is_found() -> None:
             for c in range(3)
         }
         most = max(ratios.values())
-        assert choose(prepared, work, 1.001 / most)
-        assert ratios[tuple(work.chosen.tolist())] == pytest.approx(most)
-        assert not choose(prepared, work, 0.999 / most)
+        arms, weights = prepared.theta.arms, prepared.shares
+        first, second, third = (
+            choose(arms, weights, work.now, context, 1.001 / most) for context in range(3)
+        )
+        assert ratios[first, second, third] == pytest.approx(most)
+        assert choose(arms, weights, work.now, 0, 0.999 / most) == -1
 
 
 def test_an_arm_that_never_pays_tells_whatever_amount_is_given_for_it() -> None:

@@ -19,9 +19,9 @@ import numpy as np
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.engine.contract import CONTEXT, Ahead, Plan, Random, State
 from fpbandits.engine.policy import Contexts, Eligible
-from fpbandits.policies.shared.changing import follow
+from fpbandits.policies.shared.belief import believe, expected_loss, fill_posterior
 from fpbandits.policies.shared.deficit import EQUAL
-from fpbandits.policies.shared.fit import Fit, minimum, new_fit
+from fpbandits.policies.shared.fit import Fit, new_fit
 from fpbandits.policies.shared.levels import Theta
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, weigh
 
@@ -35,10 +35,11 @@ class BeliefGreedyData(NamedTuple):
 
 
 class BeliefGreedyWork(NamedTuple):
-    """How well models fit, and the expected loss of each arm, up to a common factor."""
+    """How well models fit, their posterior, and the expected loss of each arm."""
 
     cycle: Counts
     fit: Fit
+    posterior: Floats
     loss: Floats
 
 
@@ -69,8 +70,9 @@ class BeliefGreedy(LikelihoodPolicy):
     guarantee = "none"
 
     def workspace(self, prepared: BeliefGreedyData, pairs: int) -> BeliefGreedyWork:
-        fit = new_fit(prepared.theta)
-        return BeliefGreedyWork(np.zeros(pairs, np.int64), fit, np.zeros(prepared.theta.arms))
+        theta, cycle = prepared.theta, np.zeros(pairs, np.int64)
+        posterior, loss = np.zeros(theta.prior.size), np.zeros(theta.arms)
+        return BeliefGreedyWork(cycle, new_fit(theta), posterior, loss)
 
     @staticmethod
     def plan(
@@ -80,24 +82,12 @@ class BeliefGreedy(LikelihoodPolicy):
         ahead: Ahead,
         random: Random,
     ) -> Plan:
-        # What `follow` leaves in the deficits, and what they are with the prior: −ln of beliefs.
         theta, cost, loss = prepared.theta, workspace.fit.deficit, workspace.loss
         weigh(theta, state, workspace.fit)
-        if prepared.change_rate > 0:
-            follow(theta, theta.prior, state, cost, prepared.change_rate, prepared.chain)
-        else:
-            for model in range(cost.size):
-                cost[model] += theta.prior[model]
-        least, first = minimum(cost), state.counters[CONTEXT] * theta.arms
-        for arm in range(loss.size):
-            loss[arm] = 0.0 if theta.eligible[first + arm] else math.inf
-        for model in range(cost.size):
-            weight = math.exp(least - cost[model])
-            top = theta.top[state.counters[CONTEXT], model]
-            for arm in range(loss.size):
-                if weight > 0 and not theta.is_best[first + arm, model]:
-                    mean = theta.levels[first + arm, theta.codes[first + arm, model]]
-                    loss[arm] += weight * (top - mean)
+        believe(theta, theta.prior, state, cost, prepared.change_rate, prepared.chain)
+        fill_posterior(cost, math.inf, workspace.posterior)
+        first = state.counters[CONTEXT] * theta.arms
+        expected_loss(theta, workspace.posterior, first, loss)
         workspace.cycle[0] = 0
         for arm in range(1, loss.size):
             if loss[arm] < loss[workspace.cycle[0]] * (1 - EQUAL):

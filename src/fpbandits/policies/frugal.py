@@ -42,20 +42,21 @@ from fpbandits.engine.policy import Contexts, Eligible, Reasons
 from fpbandits.errors import InputError
 from fpbandits.policies.frugal_leap import keeps_leading
 from fpbandits.policies.frugal_value import (
+    MOST_RIVALS,
+    Belief,
     FrugalData,
     FrugalWork,
     choose,
-    expected_loss,
-    fill_posterior,
     horizon,
     information_value,
     lead,
-    new_work,
+    negligible,
     reward_costs,
 )
 from fpbandits.policies.imed import imed_holds
-from fpbandits.policies.shared.changing import follow
+from fpbandits.policies.shared.belief import believe, expected_loss, fill_posterior
 from fpbandits.policies.shared.doubt import arm_in_doubt, trusted_until
+from fpbandits.policies.shared.fit import new_fit
 from fpbandits.policies.shared.giving_up import GIVEN_UP, blind_plan, gives_up, mark_misfits
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, alarm_of, weigh
 from fpbandits.problem.problem import Problem
@@ -119,11 +120,24 @@ class Frugal(LikelihoodPolicy):
         doubts = alarm_of(self.false_alarm), trusted, *self.changes(problem)
         shares = np.array(problem.shares or (1.0,))
         whole = replace(self, change_rate=0.0).theta(problem)  # tells what is impossible
-        costs = map(np.ascontiguousarray, reward_costs(whole, problem))
-        return FrugalData(theta, *lasting, *doubts, shares, *costs)
+        return FrugalData(theta, *lasting, *doubts, shares, *reward_costs(whole, problem))
 
     def workspace(self, prepared: FrugalData, pairs: int) -> FrugalWork:
-        return new_work(prepared, pairs)
+        models, statistics = prepared.theta.prior.size, prepared.cost.shape[2]
+        now, least, most = (Belief(np.zeros(models), *np.zeros((2, pairs))) for _ in range(3))
+        return FrugalWork(
+            cycle=np.zeros(pairs, np.int64),
+            fit=new_fit(prepared.theta),
+            decided=np.zeros(2, np.int64),
+            now=now,
+            least=least,
+            most=most,
+            misfit=np.zeros(models, bool),
+            leaders=np.zeros(prepared.shares.size, np.int64),
+            mean=np.zeros((pairs, statistics + 1)),
+            told=np.zeros(pairs),
+            rivals=np.zeros(MOST_RIVALS, np.int64),
+        )
 
     def reasons(
         self, problem: Problem, prepared: FrugalData, state: State, workspace: FrugalWork
@@ -164,24 +178,23 @@ def _decide(
     prepared: FrugalData, state: State, work: FrugalWork, t: int, pending: Counts | None
 ) -> bool:
     """Put the arm to play into the cycle; tell whether it is the leader, which may follow again."""
-    theta = prepared.theta
-    weigh(theta, state, work.fit)
+    theta, fit, now = prepared.theta, work.fit, work.now
+    weigh(theta, state, fit)
     moves = prepared.chain is not None  # then no model fits all rewards
-    if not moves and gives_up(theta, prepared.alarm, state, work.fit, work.cycle):
+    if not moves and gives_up(theta, prepared.alarm, state, fit, work.cycle):
         return False
     if prepared.alarm > 0:
-        mark_misfits(theta, state, prepared.alarm, work.fit, work.ruled_out)
-    if prepared.change_rate > 0:
-        rate, chain = prepared.change_rate, prepared.chain
-        follow(theta, theta.prior, state, work.fit.deficit, rate, chain)
+        mark_misfits(theta, state, prepared.alarm, fit, work.misfit)
+    believe(theta, theta.prior, state, fit.deficit, prepared.change_rate, prepared.chain)
     h, context = horizon(prepared, t), state.counters[CONTEXT]
-    hat = fill_posterior(prepared, work, h)
-    expected_loss(theta, work.now)
-    lead(prepared, work, hat)
-    information_value(prepared, work, work.now, hat, pending)
-    is_worthy = choose(prepared, work, h)
+    hat = fill_posterior(fit.deficit, negligible(h), now.posterior, work.misfit)
+    expected_loss(theta, now.posterior, 0, now.loss)
+    lead(theta, now.loss, hat, work.leaders)
+    information_value(prepared, work, now, hat, pending)
     leader = work.leaders[context]
-    arm = work.chosen[context] if is_worthy else leader
+    arm = choose(theta.arms, prepared.shares, now, context, h)
+    if arm < 0:  # none is worth its cost
+        arm = leader
     if prepared.alarm > 0 and arm == leader:
         arm = arm_in_doubt(theta, prepared.trusted_until, state, hat, context, leader, t)
     work.cycle[0], work.decided[0], work.decided[1] = arm, hat, t

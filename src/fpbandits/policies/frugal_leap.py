@@ -14,19 +14,20 @@ from __future__ import annotations
 
 import math
 
+from fpbandits.core.arrays import Floats
 from fpbandits.engine.compiling import jitted
 from fpbandits.engine.contract import Envelope, State
 from fpbandits.policies.frugal_value import (
     FrugalData,
     FrugalWork,
-    expected_loss,
-    gap,
     horizon,
     information_value,
     negligible,
 )
+from fpbandits.policies.shared.belief import expected_loss, gap
 from fpbandits.policies.shared.deficit import EQUAL
 from fpbandits.policies.shared.doubt import arm_in_doubt
+from fpbandits.policies.shared.fit import minimum
 from fpbandits.policies.shared.giving_up import keeps_fitting
 from fpbandits.policies.shared.likelihood import bracket
 
@@ -43,21 +44,17 @@ def keeps_leading(
     hat, t = work.decided[0], work.decided[1]
     h_now, h_then = horizon(prepared, t), horizon(prepared, t + more)
     bracket(theta, envelope, work.fit, work.cycle, 1, more)
-    # From here on the limits are those of −ln(prior × likelihood), less a constant.
     for model in range(low.size):
-        low[model] += theta.prior[model]
-        high[model] += theta.prior[model]
         if prepared.alarm > 0 and not keeps_fitting(
             theta, prepared.alarm, state, model, envelope, leader, more
         ):
             high[model] = math.inf  # it may be ruled out
-    least_high = _limit_posterior(work, h_now, h_then)
+    lower, upper = work.least, work.most
+    least_high = _limit_posterior(low, high, lower.posterior, upper.posterior, h_now, h_then)
     if least_high == math.inf:
         return False
-    lower, upper = work.least, work.most
-    work.leaders[0] = leader  # `information_value` reads it there
     for belief in (lower, upper):  # in a loop, so that the calls are compiled once
-        expected_loss(theta, belief)
+        expected_loss(theta, belief.posterior, 0, belief.loss)
         information_value(prepared, work, belief, hat, None)  # None: nothing is pending
     for model in range(low.size):
         may_be_likeliest = low[model] <= least_high + 2 * EQUAL
@@ -75,32 +72,30 @@ def keeps_leading(
 
 
 @jitted
-def _limit_posterior(work: FrugalWork, h_now: float, h_then: float) -> float:
-    """Turn the limits of each model's −ln(prior × likelihood) into limits of its posterior.
+def _limit_posterior(
+    low: Floats, high: Floats, least: Floats, most: Floats, h_now: float, h_then: float
+) -> float:
+    """Turn limits of −ln(prior × likelihood), less a constant, into limits of the posterior.
 
     The likeliest model has the least of these numbers. Returns the upper limit of that least
     number, or infinity if the limits are too wide to be of use.
     """
-    low, high = work.fit.lowest, work.fit.highest
-    lower, upper = work.least, work.most
-    least_low, least_high = math.inf, math.inf
-    for model in range(low.size):
-        least_low, least_high = min(least_low, low[model]), min(least_high, high[model])
+    least_low, least_high = minimum(low), minimum(high)
     if least_high > least_low + negligible(1.0):
         return math.inf
-    lower_sum, upper_sum = 0.0, 0.0
+    least_sum, most_sum = 0.0, 0.0
     for model in range(low.size):
         # How far the model is from the likeliest one: at least, and at most.
         nearest, farthest = low[model] - least_high, high[model] - least_low
         may_count = nearest <= negligible(max(h_now, h_then))
-        upper.posterior[model] = math.exp(-nearest) if may_count else 0.0
+        most[model] = math.exp(-nearest) if may_count else 0.0
         must_count = farthest <= negligible(min(h_now, h_then))
-        lower.posterior[model] = math.exp(least_high - high[model]) if must_count else 0.0
-        lower_sum += lower.posterior[model]
-        upper_sum += upper.posterior[model]
+        least[model] = math.exp(least_high - high[model]) if must_count else 0.0
+        least_sum += least[model]
+        most_sum += most[model]
     for model in range(low.size):
-        upper.posterior[model] = min(upper.posterior[model] / lower_sum, 1.0)
-        lower.posterior[model] /= upper_sum
+        most[model] = min(most[model] / least_sum, 1.0)
+        least[model] /= most_sum
     return least_high
 
 
@@ -111,15 +106,14 @@ def _leads(prepared: FrugalData, state: State, work: FrugalWork, model: int, mor
     if not theta.is_best[leader, model]:
         return False
     if prepared.alarm > 0:
-        context, trusted = 0, prepared.trusted_until
-        played = arm_in_doubt(theta, trusted, state, model, context, leader, last)
+        played = arm_in_doubt(theta, prepared.trusted_until, state, model, 0, leader, last)
         if played != leader:
             return False
     for arm in range(theta.arms):
         if arm == leader or not theta.is_best[arm, model]:
             continue
         excess = 0.0  # how much more than the leader this arm is expected to lose, at least
-        for other in range(work.stake.size):
+        for other in range(theta.prior.size):
             difference = gap(theta, arm, other) - gap(theta, leader, other)
             limit = work.least if difference > 0 else work.most
             excess += difference * limit.posterior[other]

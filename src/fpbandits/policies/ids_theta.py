@@ -39,6 +39,7 @@ from fpbandits.engine.compiling import jitted
 from fpbandits.engine.contract import CONTEXT, Ahead, Envelope, Plan, Random, State
 from fpbandits.engine.envelope import certain_rounds
 from fpbandits.engine.policy import Contexts, Eligible
+from fpbandits.policies.shared.belief import fill_posterior
 from fpbandits.policies.shared.deficit import EQUAL
 from fpbandits.policies.shared.fit import Fit, new_fit
 from fpbandits.policies.shared.levels import Theta
@@ -102,7 +103,12 @@ class IDSTheta(LikelihoodPolicy):
     ) -> Plan:
         theta, context = prepared.theta, state.counters[CONTEXT]
         weigh(theta, state, workspace.fit)
-        likeliest = _fill_posterior(theta, workspace.fit.deficit, workspace.posterior)
+        likeliest, cost = 0, workspace.fit.deficit
+        for model in range(cost.size):
+            cost[model] += theta.prior[model]
+            if cost[model] < cost[likeliest]:
+                likeliest = model
+        fill_posterior(cost, _RULED_OUT, workspace.posterior)
         leader = theta.best[context, likeliest]
         workspace.cycle[0] = leader
         mass, others = workspace.mass, 0.0
@@ -136,26 +142,6 @@ class IDSTheta(LikelihoodPolicy):
             else:
                 others = min(others, fit.lowest[model])
         return others > with_leader + _RULED_OUT + EQUAL
-
-
-@jitted
-def _fill_posterior(theta: Theta, cost: Floats, weight: Floats) -> int:
-    """Fill ``weight`` with the posterior, adding up to 1; return the likeliest model.
-
-    ``cost`` has the deficits, and −ln of the prior is added to them.
-    """
-    likeliest, total = 0, 0.0
-    for model in range(cost.size):
-        cost[model] += theta.prior[model]
-        if cost[model] < cost[likeliest]:
-            likeliest = model
-    for model in range(cost.size):
-        above = cost[model] - cost[likeliest]
-        weight[model] = math.exp(-above) if above <= _RULED_OUT else 0.0
-        total += weight[model]
-    for model in range(cost.size):
-        weight[model] /= total
-    return likeliest
 
 
 @jitted

@@ -30,7 +30,7 @@ from fpbandits.engine.envelope import certain_rounds
 from fpbandits.engine.policy import Contexts, Eligible, Reasons
 from fpbandits.errors import InputError, quote
 from fpbandits.families.information import IMPOSSIBLE
-from fpbandits.policies.shared.changing import follow
+from fpbandits.policies.shared.belief import believe
 from fpbandits.policies.shared.fit import Fit, minimum, new_fit
 from fpbandits.policies.shared.levels import Theta
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weigh
@@ -160,23 +160,16 @@ class ThompsonTheta(LikelihoodPolicy):
         ahead: Ahead,
         random: Random,
     ) -> Plan:
-        weigh(prepared.theta, state, workspace.fit)
-        # −ln of the posterior, up to a constant, once the prior is added.
-        cost, arms = workspace.fit.deficit, prepared.theta.arms
-        best = prepared.theta.best[state.counters[CONTEXT]]
-        if prepared.change_rate > 0:
-            rate, chain = prepared.change_rate, prepared.chain
-            follow(prepared.theta, prepared.cost, state, cost, rate, chain)
-            workspace.cycle[0] = best[_draw(cost, best, -1, random)]
-            return 1, 1
-        for model in range(prepared.cost.size):
-            cost[model] += prepared.cost[model]
+        theta, cost, rate = prepared.theta, workspace.fit.deficit, prepared.change_rate
+        weigh(theta, state, workspace.fit)
+        believe(theta, prepared.cost, state, cost, rate, prepared.chain)
+        best = theta.best[state.counters[CONTEXT]]
         leader = state.counters[_LED] - 1
         if leader >= 0:  # a candidate is due
             state.counters[_LED] = 0
             workspace.cycle[0] = _candidate(best, cost, state.drawn[BOUND], leader, random)
             return 1, 1
-        if ahead.plays == 1:
+        if rate > 0 or ahead.plays == 1:
             workspace.cycle[0] = best[_draw(cost, best, -1, random)]
             return 1, 1
         least, mass = minimum(cost), workspace.mass
@@ -184,7 +177,7 @@ class ThompsonTheta(LikelihoodPolicy):
         for model in range(prepared.cost.size):
             mass[best[model]] += math.exp(least - cost[model])
         leader = 0
-        for arm in range(1, arms):
+        for arm in range(1, theta.arms):
             if mass[arm] > mass[leader]:
                 leader = arm
         workspace.cycle[0] = leader

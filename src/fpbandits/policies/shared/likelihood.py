@@ -226,7 +226,8 @@ def bracket(
     """Fill ``fit.lowest`` and ``fit.highest`` with limits of every deficit less the reference's.
 
     They hold for 0 … ``more`` further plays of each of the first ``length`` arms of the cycle.
-    ``fit.deficit`` and ``fit.reference`` must be as `weigh` left them.
+    ``fit.reference`` must be as `weigh` left it, and so must ``fit.deficit``, but for a number by
+    model, such as −ln of its prior, which limits then include.
     """
     models, reference = theta.codes.shape[1], fit.reference[0]
     for model in range(models):
