@@ -49,8 +49,8 @@ from fpbandits.service.experiment import (
     same_definition,
 )
 from fpbandits.service.export import Rewards, Row
-from fpbandits.service.step import ERASED, Event, Unit
-from fpbandits.service.store import Change, History, Store
+from fpbandits.service.step import ERASED, OBSERVED, Event, Unit
+from fpbandits.service.store import Change, History, Store, Transaction
 from fpbandits.service.verify import experiments_of
 
 _AT_ONCE = 5_000
@@ -61,6 +61,8 @@ _NONE = "none"
 
 Identity = tuple[Any, ...]
 """Arm, context, reward and time of a decision. Those that share it are interchangeable."""
+
+_identity = itemgetter("arm", "context", "reward", "time")
 
 
 class Observation(NamedTuple):
@@ -176,7 +178,8 @@ def migrate(
             experiment.check_serving()
         with store.history(kept_source.id) as history:
             erased_at = dict[str, float]()
-            events = _noting_erased(history.events(), erased_at)
+            remaining = (each for each in history.events() if each[0] not in erased)
+            events = _noting_erased(remaining, erased_at)
             observations = _observations(Rewards(source.late).rows(events), experiment.problem)
             given = 0
             while page := list(islice(observations, _AT_ONCE)):
@@ -289,7 +292,7 @@ def _observations(rows: Iterator[Row], problem: Problem) -> Iterator[Observation
     for unit, group in groupby(rows, itemgetter("unit")):
         occurrences = Counter[Identity]()
         for number, row in enumerate(row for row in group if row["arm"] in problem.arms):
-            identity = itemgetter("arm", "context", "reward", "time")(row)
+            identity = _identity(row)
             occurrences[identity] += 1
             yield Observation(unit, row, number, identity, occurrences[identity])
 
@@ -319,30 +322,49 @@ def _give(
     with store.transaction([experiment.stamp], unit_keys, [], []) as transaction:
         if not transaction.current:
             raise ConflictError(f"{quote(experiment.name)} has changed meanwhile: begin again")
+        rows = {name: transaction.rows[experiment.id, name] for name in given}
+        units = {
+            name: Unit(experiment, name, row.steps, row.state, {}, lambda number: ())
+            for name, row in rows.items()
+        }
+        # Where neither experiment erased a unit, numbers tell what it has observed: it may have
+        # too many rewards to read them again. One erased in the new experiment has observed none.
+        looked_up = [
+            name
+            for name, unit in units.items()
+            if unit.steps and (name in erased_at or not unit.agent.observed)
+        ]
         # Read while the units are locked: nobody erases one in between.
-        observed, erased = _inherited(store, experiment, given)
+        observed, erased = _inherited(store, experiment, looked_up)
         changes = []
-        for unit_key in unit_keys:
-            row, name = transaction.rows[unit_key], unit_key[1]
+        for name, unit in units.items():
             if name in erased:
                 continue
-            unit = Unit(experiment, name, row.steps, row.state, {}, lambda number: ())
-            before = unit.agent.observed
-            too_late = experiment.problem.transitions is not None and row.steps > before
-            for each in given[name]:
-                if each.occurrence <= observed[name][each.identity]:
-                    continue  # an earlier run gave it
-                if each.number < before and name not in erased_at:
-                    reason = "its history is that of another experiment"
-                    raise ConflictError(f"{quote(name)}: {reason}: give the new one its own name")
+            before, history = unit.agent.observed, given[name]
+            if name in erased_at:
+                new = [each for each in history if each.occurrence > observed[name][each.identity]]
+            else:
+                new = [each for each in history if each.number >= before]
+                _check_same(transaction, rows[name].id, history[: len(history) - len(new)])
+            too_late = experiment.problem.transitions is not None and unit.steps > before
+            for each in new:
                 if too_late:
                     decided[name] += 1
                 else:
                     unit.observe(each.row, unit.agent.observed)
             if unit.events:
-                changes.append(Change.of(row.id, unit))
+                changes.append(Change.of(rows[name].id, unit))
         transaction.write(changes)
     return sum(len(change.events) for change in changes)
+
+
+def _check_same(transaction: Transaction, id: int, known: Sequence[Observation]) -> None:
+    """Refuse another history than the one that a unit has observed, by the last known reward."""
+    for last in known[-1:]:
+        for event in transaction.resolutions(id, last.number):
+            if event.kind == OBSERVED and _identity(event._asdict()) != last.identity:
+                reason = "its history is that of another experiment: give the new one its own name"
+                raise ConflictError(f"{quote(last.unit)}: {reason}")
 
 
 def _inherited(
@@ -361,8 +383,8 @@ def _inherited(
 
 def _count_not_erased(store: Store, experiment: Experiment, erased_at: Mapping[str, float]) -> int:
     """Count units with rewards in the new experiment from before they were erased in the old."""
-    observed, _ = _inherited(store, experiment, erased_at)
-    return sum(
-        any(time < erased_at[unit] for *_, time in identities)
-        for unit, identities in observed.items()
-    )
+    with store.history(experiment.id) as history:
+        rows = history.rows("inherited", json.dumps(list(erased_at)))
+        return len(
+            {unit for unit, kind, *_, time in rows if kind == OBSERVED and time < erased_at[unit]}
+        )
