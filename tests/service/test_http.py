@@ -19,17 +19,18 @@ from urllib.parse import quote
 import httpx
 import pytest
 from serving import serving
-from stores import CONTEXTS, PROBLEM, THREE_ARMS
+from stores import CONTEXTS, PROBLEM, THREE_ARMS, one, put
 from waiting import LONG, wait_until
 
 import fpbandits as fpb
 from fpbandits import __version__
 from fpbandits.errors import ConflictError, Error, StorageError, UnavailableError, UnknownError
 from fpbandits.service import backend, http, messages
+from fpbandits.service import store as store_module
 from fpbandits.service.experiment import Experiment, Kept, checked_experiment
 from fpbandits.service.http import make_app
 from fpbandits.service.logs import JsonFormatter
-from fpbandits.service.messages import LARGEST_BODY, MOST_ITEMS
+from fpbandits.service.messages import LARGEST_BODY, MOST_ITEMS, Ask
 from fpbandits.service.settings import Settings
 from fpbandits.service.store import Logged, open_store
 from fpbandits.service.tokens import TokenFile, add_token, read_tokens
@@ -1214,6 +1215,28 @@ def test_long_deletions_do_not_delay_new_experiments_or_erasures(tmp_path: Path)
             assert asyncio.run(all_of_it(address)) == [201, 200, 200]
         finally:
             may.set()
+
+
+def test_a_deletion_lets_others_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, pauses = str(tmp_path / "a.db"), list[float]()
+    monkeypatch.setattr(store_module, "_AT_ONCE", 2)
+    with closing(open_store(path, make=True, patience=0.01)) as store:
+        other = put(store, "other")
+
+        def pause(seconds: float) -> None:
+            one(store, other, Ask("u"))
+            pauses.append(seconds)
+
+        monkeypatch.setattr(backend, "sleep", pause)
+        with (
+            serving(make_app(open_store(path))) as address,
+            httpx.Client(base_url=address, timeout=LONG) as client,
+        ):
+            client.put("/v1/experiments/e", json=EXPERIMENT)
+            post(client, "decisions", [{"unit": f"u{n}"} for n in range(6)])
+            assert client.delete("/v1/experiments/e").status_code == 200
+    assert len(pauses) == 6  # 6 events and 6 units
+    assert min(pauses) > 0
 
 
 def test_a_websocket_is_closed(tmp_path: Path) -> None:
