@@ -32,7 +32,7 @@ from fpbandits.service.http import make_app
 from fpbandits.service.logs import JsonFormatter
 from fpbandits.service.messages import LARGEST_BODY, MOST_ITEMS, Ask
 from fpbandits.service.settings import Settings
-from fpbandits.service.store import Logged, open_store
+from fpbandits.service.store import Logged, Store, open_store
 from fpbandits.service.tokens import TokenFile, add_token, read_tokens
 from fpbandits.service.verify import verify
 
@@ -1207,12 +1207,43 @@ def test_long_deletions_do_not_delay_new_experiments_or_erasures(tmp_path: Path)
             await asyncio.to_thread(begun.wait, LONG)
             made = await client.put("/v1/experiments/new", json=EXPERIMENT)
             erased = await client.delete("/v1/experiments/small/units/u")
+            reported = await client.get("/v1/experiments/large/report")
+            paths = (await client.get("/openapi.json")).json()["paths"]
+            assert "409" in paths["/v1/experiments/{name}/report"]["get"]["responses"]
             may.set()
-            return [made.status_code, erased.status_code, (await deleting).status_code]
+            answers = made, erased, reported, await deleting
+            return [answer.status_code for answer in answers]
 
     with serving(make_app(store, patience=LONG)) as address:
         try:
-            assert asyncio.run(all_of_it(address)) == [201, 200, 200]
+            assert asyncio.run(all_of_it(address)) == [201, 200, 409, 200]
+        finally:
+            may.set()
+
+
+def test_long_adoptions_do_not_delay_new_experiments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may, begun = Signal(), Signal()
+
+    def slow(store: Store, name: str, progress: object) -> Kept | None:
+        begun.set()
+        assert may.wait(LONG)
+        return store.experiment(name)
+
+    async def both(address: str) -> list[int]:
+        async with httpx.AsyncClient(base_url=address, timeout=LONG) as client:
+            await client.put("/v1/experiments/large", json=EXPERIMENT)
+            adopting = asyncio.create_task(client.post("/v1/experiments/large/adopt"))
+            await asyncio.to_thread(begun.wait, LONG)
+            made = await client.put("/v1/experiments/new", json=EXPERIMENT)
+            may.set()
+            return [made.status_code, (await adopting).status_code]
+
+    monkeypatch.setattr(backend, "adopt", slow)
+    with serving(make_app(open_store(str(tmp_path / "a.db"), make=True), patience=LONG)) as address:
+        try:
+            assert asyncio.run(both(address)) == [201, 200]
         finally:
             may.set()
 

@@ -51,7 +51,7 @@ from fpbandits.service.experiment import (
 from fpbandits.service.export import Rewards, Row
 from fpbandits.service.step import ERASED, OBSERVED, Event, Unit
 from fpbandits.service.store import Change, History, Store, Transaction
-from fpbandits.service.verify import experiments_of
+from fpbandits.service.verify import experiments_of, whole_history
 
 _AT_ONCE = 5_000
 """Rewards that are observed in one transaction: it must not take long."""
@@ -168,7 +168,7 @@ def migrate(
             erased = {unit for (unit,) in history.rows("erased_units")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an agent warned when its reward came
-        with store.history(kept_source.id) as history:
+        with whole_history(store, kept_source) as history:
             _check(history, source, wanted, retire, erased, migration, progress)
         kept, _ = store.add_experiment(
             wanted.name, wanted.definition, wanted.revision, status=MIGRATING
@@ -176,7 +176,7 @@ def migrate(
         experiment = wanted.stored(kept)
         if kept.status != MIGRATING:
             experiment.check_serving()
-        with store.history(kept_source.id) as history:
+        with whole_history(store, kept_source) as history:
             erased_at = dict[str, float]()
             remaining = (each for each in history.events() if each[0] not in erased)
             events = _noting_erased(remaining, erased_at)
