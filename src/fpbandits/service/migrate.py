@@ -319,41 +319,34 @@ def _give(
     """
     given = {unit: list(group) for unit, group in groupby(observations, itemgetter(0))}
     unit_keys = sorted((experiment.id, unit) for unit in given)
-    with store.transaction([experiment.stamp], unit_keys, [], []) as transaction:
+    locked = store.transaction([experiment.stamp], unit_keys, [], [])
+    # What the history shows is as of its first use, when nobody else can erase these units.
+    with locked as transaction, store.history(experiment.id) as inherited:
         if not transaction.current:
             raise ConflictError(f"{quote(experiment.name)} has changed meanwhile: begin again")
-        rows = {name: transaction.rows[experiment.id, name] for name in given}
-        units = {
-            name: Unit(experiment, name, row.steps, row.state, {}, lambda number: ())
-            for name, row in rows.items()
-        }
-        # Where neither experiment erased a unit, numbers tell what it has observed: it may have
-        # too many rewards to read them again. One erased in the new experiment has observed none.
-        looked_up = [
-            name
-            for name, unit in units.items()
-            if unit.steps and (name in erased_at or not unit.agent.observed)
-        ]
-        # Read while the units are locked: nobody erases one in between.
-        observed, erased = _inherited(store, experiment, looked_up)
         changes = []
-        for name, unit in units.items():
-            if name in erased:
-                continue
-            before, history = unit.agent.observed, given[name]
-            if name in erased_at:
-                new = [each for each in history if each.occurrence > observed[name][each.identity]]
+        for name, history in given.items():
+            row = transaction.rows[experiment.id, name]
+            unit = Unit(experiment, name, row.steps, row.state, {}, lambda number: ())
+            before = unit.agent.observed
+            # Where neither experiment erased a unit, numbers tell what it has observed: it may have
+            # too many rewards to read them again. One erased in the new one has observed none.
+            if row.steps and (name in erased_at or not before):
+                observed, is_erased = _inherited(inherited, name)
+                if is_erased:
+                    continue
+                new = [each for each in history if each.occurrence > observed[each.identity]]
             else:
                 new = [each for each in history if each.number >= before]
-                _check_same(transaction, rows[name].id, history[: len(history) - len(new)])
-            too_late = experiment.problem.transitions is not None and unit.steps > before
+                _check_same(transaction, row.id, history[: len(history) - len(new)])
+            too_late = experiment.problem.transitions is not None and row.steps > before
             for each in new:
                 if too_late:
                     decided[name] += 1
                 else:
                     unit.observe(each.row, unit.agent.observed)
             if unit.events:
-                changes.append(Change.of(rows[name].id, unit))
+                changes.append(Change.of(row.id, unit))
         transaction.write(changes)
     return sum(len(change.events) for change in changes)
 
@@ -367,18 +360,15 @@ def _check_same(transaction: Transaction, id: int, known: Sequence[Observation])
                 raise ConflictError(f"{quote(last.unit)}: {reason}")
 
 
-def _inherited(
-    store: Store, experiment: Experiment, units: Iterable[str]
-) -> tuple[dict[str, Counter[Identity]], set[str]]:
-    """Return what units have observed in the new experiment, and those that were erased there."""
-    observed, erased = defaultdict[str, Counter[Identity]](Counter), set[str]()
-    with store.history(experiment.id) as history:
-        for unit, kind, *identity in history.rows("inherited", json.dumps(list(units))):
-            if kind == ERASED:
-                erased.add(unit)
-            else:
-                observed[unit][tuple(identity)] += 1
-    return observed, erased
+def _inherited(history: History, unit: str) -> tuple[Counter[Identity], bool]:
+    """Return what a unit has observed in the new experiment, and whether it was erased there."""
+    observed, is_erased = Counter[Identity](), False
+    for _, kind, *identity in history.rows("inherited", json.dumps([unit])):
+        if kind == ERASED:
+            is_erased = True
+        else:
+            observed[tuple(identity)] += 1
+    return observed, is_erased
 
 
 def _count_not_erased(store: Store, experiment: Experiment, erased_at: Mapping[str, float]) -> int:
