@@ -396,6 +396,49 @@ class StoreContract:
         assert one(store, again, Ask("u0"))["decision"] == "0@u0"
         assert verify(store).decisions == 4
 
+    def test_what_is_deleted_meanwhile_is_no_half_of_a_log(
+        self, opened: Callable[[], Store], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        """Between the moment that an experiment is found and the one as of which it is read."""
+        monkeypatch.setattr(store_module, "_AT_ONCE", 1)
+        store, other = opened(), opened()
+        find = store.experiments
+
+        def delete(name: str, parts: int) -> None:
+            kept = other.experiment(name)
+            assert kept is not None
+            other.change_experiment(kept, "deleting")
+            for _ in range(parts):
+                other.delete_some(kept.id)
+
+        readers: list[Callable[[], Any]] = [
+            lambda: report(store, "e"),
+            lambda: export(store, "e", tmp_path / "a.csv"),
+            lambda: migrate(store, "e", "new", {}),
+        ]
+        for parts in (1, 5):  # the last of these deletes the experiment itself
+            for read in (None, *readers):
+                experiment = put(store)
+                handle_together(store, [(experiment, Ask("u")), (experiment, Ask("v"))])
+                found = find()
+                delete("e", parts)
+                with monkeypatch.context() as patched:
+                    patched.setattr(store, "experiments", lambda found=found: found)
+                    if read is None:
+                        result = verify(store)
+                        assert (result.deleting, result.events, result.shown) == (["e"], 0, [])
+                    else:
+                        with pytest.raises(ConflictError, match="'e' is being deleted"):
+                            read()
+                while other.delete_some(experiment.id):
+                    pass
+        assert list(tmp_path.glob("a.csv*")) == []
+        # Verifying the first may take long.
+        first, second = put(store, "e"), put(store, "f")
+        handle_together(store, [(first, Ask("u")), (second, Ask("u"))])
+        result = verify(store, None, lambda units: delete("f", 3))
+        assert (result.deleting, result.decisions, result.shown) == (["f"], 1, [])
+
     def test_keys_are_forgotten_by_their_age(
         self, store: Store, alter: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
     ) -> None:

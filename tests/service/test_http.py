@@ -19,19 +19,20 @@ from urllib.parse import quote
 import httpx
 import pytest
 from serving import serving
-from stores import CONTEXTS, PROBLEM, THREE_ARMS
+from stores import CONTEXTS, PROBLEM, THREE_ARMS, one, put
 from waiting import LONG, wait_until
 
 import fpbandits as fpb
 from fpbandits import __version__
 from fpbandits.errors import ConflictError, Error, StorageError, UnavailableError, UnknownError
 from fpbandits.service import backend, http, messages
+from fpbandits.service import store as store_module
 from fpbandits.service.experiment import Experiment, Kept, checked_experiment
 from fpbandits.service.http import make_app
 from fpbandits.service.logs import JsonFormatter
-from fpbandits.service.messages import LARGEST_BODY, MOST_ITEMS
+from fpbandits.service.messages import LARGEST_BODY, MOST_ITEMS, Ask
 from fpbandits.service.settings import Settings
-from fpbandits.service.store import Logged, open_store
+from fpbandits.service.store import Logged, Store, open_store
 from fpbandits.service.tokens import TokenFile, add_token, read_tokens
 from fpbandits.service.verify import verify
 
@@ -1206,14 +1207,67 @@ def test_long_deletions_do_not_delay_new_experiments_or_erasures(tmp_path: Path)
             await asyncio.to_thread(begun.wait, LONG)
             made = await client.put("/v1/experiments/new", json=EXPERIMENT)
             erased = await client.delete("/v1/experiments/small/units/u")
+            reported = await client.get("/v1/experiments/large/report")
+            paths = (await client.get("/openapi.json")).json()["paths"]
+            assert "409" in paths["/v1/experiments/{name}/report"]["get"]["responses"]
             may.set()
-            return [made.status_code, erased.status_code, (await deleting).status_code]
+            answers = made, erased, reported, await deleting
+            return [answer.status_code for answer in answers]
 
     with serving(make_app(store, patience=LONG)) as address:
         try:
-            assert asyncio.run(all_of_it(address)) == [201, 200, 200]
+            assert asyncio.run(all_of_it(address)) == [201, 200, 409, 200]
         finally:
             may.set()
+
+
+def test_long_adoptions_do_not_delay_new_experiments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may, begun = Signal(), Signal()
+
+    def slow(store: Store, name: str, progress: object) -> Kept | None:
+        begun.set()
+        assert may.wait(LONG)
+        return store.experiment(name)
+
+    async def both(address: str) -> list[int]:
+        async with httpx.AsyncClient(base_url=address, timeout=LONG) as client:
+            await client.put("/v1/experiments/large", json=EXPERIMENT)
+            adopting = asyncio.create_task(client.post("/v1/experiments/large/adopt"))
+            await asyncio.to_thread(begun.wait, LONG)
+            made = await client.put("/v1/experiments/new", json=EXPERIMENT)
+            may.set()
+            return [made.status_code, (await adopting).status_code]
+
+    monkeypatch.setattr(backend, "adopt", slow)
+    with serving(make_app(open_store(str(tmp_path / "a.db"), make=True), patience=LONG)) as address:
+        try:
+            assert asyncio.run(both(address)) == [201, 200]
+        finally:
+            may.set()
+
+
+def test_a_deletion_lets_others_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, pauses = str(tmp_path / "a.db"), list[float]()
+    monkeypatch.setattr(store_module, "_AT_ONCE", 2)
+    with closing(open_store(path, make=True, patience=0.01)) as store:
+        other = put(store, "other")
+
+        def pause(seconds: float) -> None:
+            one(store, other, Ask("u"))
+            pauses.append(seconds)
+
+        monkeypatch.setattr(backend, "sleep", pause)
+        with (
+            serving(make_app(open_store(path))) as address,
+            httpx.Client(base_url=address, timeout=LONG) as client,
+        ):
+            client.put("/v1/experiments/e", json=EXPERIMENT)
+            post(client, "decisions", [{"unit": f"u{n}"} for n in range(6)])
+            assert client.delete("/v1/experiments/e").status_code == 200
+    assert len(pauses) == 6  # 6 events and 6 units
+    assert min(pauses) > 0
 
 
 def test_a_websocket_is_closed(tmp_path: Path) -> None:

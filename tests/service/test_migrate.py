@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,10 +18,11 @@ from fpbandits.problem.files import problem_from_toml
 from fpbandits.service import migrate as migrate_module
 from fpbandits.service.batches import handle_together
 from fpbandits.service.experiment import Experiment, checked_experiment
+from fpbandits.service.export import Rewards
 from fpbandits.service.messages import Ask, Request, Tell
 from fpbandits.service.migrate import migrate
-from fpbandits.service.step import unpack_unit
-from fpbandits.service.store import Store, open_store
+from fpbandits.service.step import Event, Unit, unpack_unit
+from fpbandits.service.store import Change, Store, open_store
 from fpbandits.service.verify import verify
 
 OLD = """
@@ -50,6 +52,11 @@ def agent_of(store: Store, name: str, unit: str) -> Agent:
     row = store.unit((kept.id, unit))
     experiment = Experiment.from_kept(kept)
     return unpack_unit(experiment, unit, None if row is None else row.state)[0]
+
+
+def history_of(store: Store, experiment: Experiment) -> list[tuple[str, Event]]:
+    with store.history(experiment.id) as history:
+        return list(history.events())
 
 
 def played(store: Store, units: int = 6, visits: int = 8) -> dict[str, list[tuple[str, float]]]:
@@ -175,6 +182,30 @@ def test_a_unit_of_any_size_is_given_part_by_part(
     assert agent_of(store, "new", "u0").plays == alone.plays
 
 
+def test_what_a_unit_has_observed_is_not_read_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A unit may have a million rewards; meanwhile the store is locked."""
+    read, inherited = list[int](), migrate_module._inherited
+
+    def counting(*arguments: Any) -> Any:
+        observed, is_erased = inherited(*arguments)
+        read.append(observed.total())
+        return observed, is_erased
+
+    monkeypatch.setattr(migrate_module, "_inherited", counting)
+    monkeypatch.setattr(migrate_module, "_AT_ONCE", 7)
+    played(store, 2, 20)
+    assert [migrate(store, "e", "new", {}).added for _ in range(2)] == [40, 0]
+    assert read == []
+    experiment = put(store, problem=OLD)
+    one(store, experiment, store.find_events((experiment.id, "u1")))
+    one(store, experiment, Ask("u1"))
+    one(store, experiment, Tell(("u1", 20), 1.0))
+    assert migrate(store, "e", "new", {}).added == 1
+    assert read == [20]  # of the unit that was erased
+
+
 def test_equal_rewards_of_one_moment_are_all_given_once(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,6 +239,22 @@ def test_a_unit_that_is_erased_meanwhile_gets_no_more(
     monkeypatch.setattr(migrate_module, "_AT_ONCE", 2)
     assert migrate(store, "e", "new", {}, progress=erase).added == 2
     assert [line.event.kind for line in store.log(new.id, 0, 99)] == ["erased"]
+
+
+def test_a_unit_that_an_earlier_version_brought_back_gets_no_more(store: Store) -> None:
+    """In 0.9.0 a unit that was erased in the new experiment inherited its history again."""
+    played(store, 1, 3)
+    migrate(store, "e", "new", {})
+    new, experiment = put(store, "new", problem=OLD), put(store, problem=OLD)
+    one(store, new, store.find_events((new.id, "u0")))
+    with store.transaction([new.stamp], [(new.id, "u0")], [], []) as transaction:
+        row = transaction.rows[new.id, "u0"]
+        unit = Unit(new, "u0", row.steps, row.state, {}, lambda number: ())
+        unit.observe(next(Rewards(experiment.late).rows(history_of(store, experiment))), 0)
+        transaction.write([Change.of(row.id, unit)])
+    found = migrate(store, "e", "new", {})
+    assert (found.added, found.erased) == (0, 1)
+    assert [line.event.kind for line in store.log(new.id, 0, 99)] == ["erased", "observed"]
 
 
 def test_a_shorter_history_of_another_experiment_is_refused_too(store: Store) -> None:

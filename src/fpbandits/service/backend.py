@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequen
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
+from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from fpbandits.errors import ConflictError, Error, InputError, StorageError, UnavailableError, quote
@@ -325,8 +326,12 @@ class Backend:
         kept = self.kept(name)
         if kept.status != DELETING:
             kept = self.store.change_experiment(kept, DELETING)
+        began = monotonic()
         while self.store.delete_some(kept.id):
             self._stop_if_stopping()
+            # SQLite's lock is no queue: whoever waits for it needs pauses to find it free.
+            sleep(monotonic() - began)
+            began = monotonic()
         _logger.info("experiment deleted", extra={"experiment": name})
 
     async def report(self, name: str) -> Report:

@@ -43,7 +43,7 @@ from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import decision_name
 from fpbandits.service.step import DECISION, EXPIRED, FORGOT, OBSERVED, REWARD, Event
 from fpbandits.service.store import Store
-from fpbandits.service.verify import experiments_of
+from fpbandits.service.verify import experiments_of, whole_history
 
 _AT_ONCE = 50_000
 """Rows that are written at once."""
@@ -152,7 +152,7 @@ def export(store: Store, name: str, path: Path, progress: Progress | None = None
     columns = [column for column in _COLUMNS if column not in left_out]
     write = _write_parquet if ending == ".parquet" else _write_csv
     rewards = Rewards(experiment.late)
-    with store.history(kept.id) as history, written_aside(path) as file:
+    with whole_history(store, kept) as history, written_aside(path) as file:
         complete = (
             row
             | {"control": control is not None and control.has(row["unit"])}

@@ -332,7 +332,7 @@ async def _unit(backend: Backend, request: Request, name: str, unit: str) -> Res
     return _json(await backend.call_store(backend.unit, experiment, unit, context, error))
 
 
-@_endpoint("GET", f"{_EXPERIMENT}/report", 404, 503, role="admin", answer=messages.REPORT)
+@_endpoint("GET", f"{_EXPERIMENT}/report", 404, 409, 503, role="admin", answer=messages.REPORT)
 async def _report(backend: Backend, request: Request, name: str) -> Response:
     """Report how an experiment does, by arm and by likeliest model, and against its control."""
     return _json(await backend.report(name))

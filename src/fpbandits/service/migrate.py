@@ -49,9 +49,9 @@ from fpbandits.service.experiment import (
     same_definition,
 )
 from fpbandits.service.export import Rewards, Row
-from fpbandits.service.step import ERASED, Event, Unit
-from fpbandits.service.store import Change, History, Store
-from fpbandits.service.verify import experiments_of
+from fpbandits.service.step import ERASED, OBSERVED, Event, Unit
+from fpbandits.service.store import Change, History, Store, Transaction
+from fpbandits.service.verify import experiments_of, whole_history
 
 _AT_ONCE = 5_000
 """Rewards that are observed in one transaction: it must not take long."""
@@ -61,6 +61,8 @@ _NONE = "none"
 
 Identity = tuple[Any, ...]
 """Arm, context, reward and time of a decision. Those that share it are interchangeable."""
+
+_identity = itemgetter("arm", "context", "reward", "time")
 
 
 class Observation(NamedTuple):
@@ -166,7 +168,7 @@ def migrate(
             erased = {unit for (unit,) in history.rows("erased_units")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an agent warned when its reward came
-        with store.history(kept_source.id) as history:
+        with whole_history(store, kept_source) as history:
             _check(history, source, wanted, retire, erased, migration, progress)
         kept, _ = store.add_experiment(
             wanted.name, wanted.definition, wanted.revision, status=MIGRATING
@@ -174,9 +176,10 @@ def migrate(
         experiment = wanted.stored(kept)
         if kept.status != MIGRATING:
             experiment.check_serving()
-        with store.history(kept_source.id) as history:
+        with whole_history(store, kept_source) as history:
             erased_at = dict[str, float]()
-            events = _noting_erased(history.events(), erased_at)
+            remaining = (each for each in history.events() if each[0] not in erased)
+            events = _noting_erased(remaining, erased_at)
             observations = _observations(Rewards(source.late).rows(events), experiment.problem)
             given = 0
             while page := list(islice(observations, _AT_ONCE)):
@@ -289,7 +292,7 @@ def _observations(rows: Iterator[Row], problem: Problem) -> Iterator[Observation
     for unit, group in groupby(rows, itemgetter("unit")):
         occurrences = Counter[Identity]()
         for number, row in enumerate(row for row in group if row["arm"] in problem.arms):
-            identity = itemgetter("arm", "context", "reward", "time")(row)
+            identity = _identity(row)
             occurrences[identity] += 1
             yield Observation(unit, row, number, identity, occurrences[identity])
 
@@ -316,25 +319,28 @@ def _give(
     """
     given = {unit: list(group) for unit, group in groupby(observations, itemgetter(0))}
     unit_keys = sorted((experiment.id, unit) for unit in given)
-    with store.transaction([experiment.stamp], unit_keys, [], []) as transaction:
+    locked = store.transaction([experiment.stamp], unit_keys, [], [])
+    # What the history shows is as of its first use, when nobody else can erase these units.
+    with locked as transaction, store.history(experiment.id) as inherited:
         if not transaction.current:
             raise ConflictError(f"{quote(experiment.name)} has changed meanwhile: begin again")
-        # Read while the units are locked: nobody erases one in between.
-        observed, erased = _inherited(store, experiment, given)
         changes = []
-        for unit_key in unit_keys:
-            row, name = transaction.rows[unit_key], unit_key[1]
-            if name in erased:
-                continue
+        for name, history in given.items():
+            row = transaction.rows[experiment.id, name]
             unit = Unit(experiment, name, row.steps, row.state, {}, lambda number: ())
             before = unit.agent.observed
+            # Where neither experiment erased a unit, numbers tell what it has observed: it may have
+            # too many rewards to read them again. One erased in the new one has observed none.
+            if row.steps and (name in erased_at or not before):
+                observed, is_erased = _inherited(inherited, name)
+                if is_erased:
+                    continue
+                new = [each for each in history if each.occurrence > observed[each.identity]]
+            else:
+                new = [each for each in history if each.number >= before]
+                _check_same(transaction, row.id, history[: len(history) - len(new)])
             too_late = experiment.problem.transitions is not None and row.steps > before
-            for each in given[name]:
-                if each.occurrence <= observed[name][each.identity]:
-                    continue  # an earlier run gave it
-                if each.number < before and name not in erased_at:
-                    reason = "its history is that of another experiment"
-                    raise ConflictError(f"{quote(name)}: {reason}: give the new one its own name")
+            for each in new:
                 if too_late:
                     decided[name] += 1
                 else:
@@ -345,24 +351,30 @@ def _give(
     return sum(len(change.events) for change in changes)
 
 
-def _inherited(
-    store: Store, experiment: Experiment, units: Iterable[str]
-) -> tuple[dict[str, Counter[Identity]], set[str]]:
-    """Return what units have observed in the new experiment, and those that were erased there."""
-    observed, erased = defaultdict[str, Counter[Identity]](Counter), set[str]()
-    with store.history(experiment.id) as history:
-        for unit, kind, *identity in history.rows("inherited", json.dumps(list(units))):
-            if kind == ERASED:
-                erased.add(unit)
-            else:
-                observed[unit][tuple(identity)] += 1
-    return observed, erased
+def _check_same(transaction: Transaction, id: int, known: Sequence[Observation]) -> None:
+    """Refuse another history than the one that a unit has observed, by the last known reward."""
+    for last in known[-1:]:
+        for event in transaction.resolutions(id, last.number):
+            if event.kind == OBSERVED and _identity(event._asdict()) != last.identity:
+                reason = "its history is that of another experiment: give the new one its own name"
+                raise ConflictError(f"{quote(last.unit)}: {reason}")
+
+
+def _inherited(history: History, unit: str) -> tuple[Counter[Identity], bool]:
+    """Return what a unit has observed in the new experiment, and whether it was erased there."""
+    observed, is_erased = Counter[Identity](), False
+    for _, kind, *identity in history.rows("inherited", json.dumps([unit])):
+        if kind == ERASED:
+            is_erased = True
+        else:
+            observed[tuple(identity)] += 1
+    return observed, is_erased
 
 
 def _count_not_erased(store: Store, experiment: Experiment, erased_at: Mapping[str, float]) -> int:
     """Count units with rewards in the new experiment from before they were erased in the old."""
-    observed, _ = _inherited(store, experiment, erased_at)
-    return sum(
-        any(time < erased_at[unit] for *_, time in identities)
-        for unit, identities in observed.items()
-    )
+    with store.history(experiment.id) as history:
+        rows = history.rows("inherited", json.dumps(list(erased_at)))
+        return len(
+            {unit for unit, kind, *_, time in rows if kind == OBSERVED and time < erased_at[unit]}
+        )

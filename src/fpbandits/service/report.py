@@ -19,7 +19,7 @@ from fpbandits.service.comparison import error_at, half_width, looks, mean, rati
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.step import DECISION, ERASED, EXPIRED, FORGOT, LATE, REWARD, unpack_unit
 from fpbandits.service.store import History, Store
-from fpbandits.service.verify import experiments_of
+from fpbandits.service.verify import experiments_of, whole_history
 
 EVERY_UNIT = 2**62
 """More units than any experiment has."""
@@ -60,7 +60,7 @@ def report(store: Store, name: str, *, error: float = 0.05, most_units: int = EV
     """
     (kept,) = experiments_of(store, name)
     experiment = Experiment.from_kept(kept)
-    with store.history(kept.id) as history:
+    with whole_history(store, kept) as history:
         control = experiment.control
         names = dict(history.rows("names"))
         in_control = {number for number, unit in names.items() if control and control.has(unit)}

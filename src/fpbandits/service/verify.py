@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from math import isclose
@@ -35,10 +36,19 @@ from fpbandits.service.step import (
     unpack_unit,
     without_jump,
 )
-from fpbandits.service.store import Store
+from fpbandits.service.store import History, Store
 
 MOST_SHOWN = 20
 """Differences that are described; all are counted."""
+
+
+class DeletedError(ConflictError):
+    """An experiment is being deleted."""
+
+    @classmethod
+    def of(cls, name: str) -> DeletedError:
+        """Return the error for the experiment of this name."""
+        return cls(f"{quote(name)} is being deleted")
 
 
 @dataclass
@@ -91,8 +101,17 @@ def experiments_of(store: Store, name: str | None) -> list[Kept]:
         raise unknown("experiment", name, names)
     found = kept[names.index(name)]
     if found.status == DELETING:
-        raise ConflictError(f"{quote(name)} is being deleted")
+        raise DeletedError.of(name)
     return [found]
+
+
+@contextmanager
+def whole_history(store: Store, kept: Kept) -> Iterator[History]:
+    """Return all events of an experiment's units; refuse if some are deleted by that moment."""
+    with store.history(kept.id) as history:
+        if not list(history.rows("remains")):
+            raise DeletedError.of(kept.name)
+        yield history
 
 
 def verify(
@@ -104,42 +123,39 @@ def verify(
         warnings.simplefilter("ignore")  # an agent warned when its reward came
         for listed in experiments_of(store, experiment):
             # Verifying those before it may have taken long.
-            kept = store.experiment(listed.name)
-            if kept is None or kept.status == DELETING:
-                result.deleting.append(listed.name)
-            else:
-                _verify(store, kept, result, progress)
+            kept = store.experiment(listed.name) or listed
+            try:
+                with whole_history(store, kept) as history:
+                    _verify(history, kept, result, progress)
+            except DeletedError:
+                result.deleting.append(kept.name)
     return result
 
 
 def _verify(
-    store: Store, kept: Kept, result: Verification, progress: Callable[[int], None] | None
+    history: History, kept: Kept, result: Verification, progress: Callable[[int], None] | None
 ) -> None:
     """Verify one experiment."""
-    experiment = Experiment.from_kept(kept)
-    with store.history(kept.id) as history:
-        states = history.states()
-        for unit, rows in groupby(history.events(), itemgetter(0)):
-            where = f"{kept.name}: {unit}"
-            agent, due, count = follow(experiment, unit, (event for _, event in rows), result)
-            for name, steps, state in states:
-                if name == unit:
-                    if steps != count:
-                        result.note(f"{where}: {steps} events are kept, and {count} are logged")
-                    # States of another revision cannot be compared.
-                    elif experiment.is_current and not _is_state(
-                        experiment, unit, state, agent, due
-                    ):
-                        result.note(f"{where}: its state does not follow from the log")
-                    break
-                _expect_no_events(kept.name, name, steps, result)
-            else:
-                result.note(f"{where}: has events and no state")
-            result.units += 1
-            if progress is not None:
-                progress(result.events)
-        for name, steps, _ in states:
+    experiment, states = Experiment.from_kept(kept), history.states()
+    for unit, rows in groupby(history.events(), itemgetter(0)):
+        where = f"{kept.name}: {unit}"
+        agent, due, count = follow(experiment, unit, (event for _, event in rows), result)
+        for name, steps, state in states:
+            if name == unit:
+                if steps != count:
+                    result.note(f"{where}: {steps} events are kept, and {count} are logged")
+                # States of another revision cannot be compared.
+                elif experiment.is_current and not _is_state(experiment, unit, state, agent, due):
+                    result.note(f"{where}: its state does not follow from the log")
+                break
             _expect_no_events(kept.name, name, steps, result)
+        else:
+            result.note(f"{where}: has events and no state")
+        result.units += 1
+        if progress is not None:
+            progress(result.events)
+    for name, steps, _ in states:
+        _expect_no_events(kept.name, name, steps, result)
 
 
 def _expect_no_events(experiment: str, unit: str, steps: int, result: Verification) -> None:

@@ -190,6 +190,9 @@ FROM fpbandits.units JOIN fpbandits.events ON unit = units.id
 WHERE units.experiment = %s AND name IN (SELECT json_array_elements_text(%s::json))
     AND kind <> 'decision' AND kind IN ('observed', 'erased')
 
+-- name: remains
+SELECT id FROM fpbandits.experiments WHERE id = %s AND status <> 'deleting'
+
 -- name: closings
 SELECT kind FROM fpbandits.events
 WHERE experiment = %s AND unit IS NULL AND kind IN ('closed', 'reopened') ORDER BY seq

@@ -128,6 +128,9 @@ FROM units CROSS JOIN events ON unit = units.id
 WHERE units.experiment = ? AND name IN (SELECT value FROM json_each(?))
     AND kind <> 'decision' AND kind IN ('observed', 'erased')
 
+-- name: remains
+SELECT id FROM experiments WHERE id = ? AND status <> 'deleting'
+
 -- name: closings
 SELECT kind FROM events
 WHERE experiment = ? AND unit IS NULL AND kind IN ('closed', 'reopened') ORDER BY seq
