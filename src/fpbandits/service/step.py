@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 from fpbandits import __version__
 from fpbandits.agent.agent import Agent
-from fpbandits.errors import ConflictError, InputError, Place, UnknownError, listed, quote
+from fpbandits.errors import ConflictError, InputError, Place, UnknownError, quote
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import Ask, Erase, Expire, Forget, Request, Tell, decision_name
 from fpbandits.service.statuses import MissingError
@@ -121,10 +121,6 @@ Due = deque[tuple[int, float]]
 
 def _as_json(arms: list[str]) -> str:
     return json.dumps(arms, ensure_ascii=False)
-
-
-def _arms(arms: list[str] | None) -> str:
-    return "all arms" if arms is None else listed(arms)
 
 
 def experiment_event(kind: str, revision: int, now: float) -> Event:
@@ -229,11 +225,12 @@ class Unit:
         if request.key is not None and request.key in self._decided:
             event = self._decided[request.key]
             if event.context != request.context:
-                used = f"in the context {quote(event.context)}, not {quote(request.context)}"
-                raise self._used_key(request.key, used)
-            if event.eligible != request.among:
-                used = f"among {_arms(event.eligible)}, not {_arms(request.among)}"
-                raise self._used_key(request.key, used)
+                raise ConflictError(
+                    f"the key {quote(request.key)} of {quote(self.name)} was used in the context "
+                    f"{quote(event.context)}, not {quote(request.context)}: a key is for one "
+                    "request",
+                    about=("key",),
+                )
             return self._decision(event)
         self.experiment.check_open()
         if self._pending >= self.experiment.most_pending:
@@ -367,10 +364,6 @@ class Unit:
     def _unknown(self, number: int) -> MissingError:
         unknown = f"unknown decision {quote(decision_name(self.name, number))}"
         return MissingError(f"{unknown}: no such decision was made", about=self._place(number))
-
-    def _used_key(self, key: str, used: str) -> ConflictError:
-        reason = f"the key {quote(key)} of {quote(self.name)} was used {used}"
-        return ConflictError(f"{reason}: a key is for one request", about=("key",))
 
     def _conflict(self, number: int, predicate: str) -> ConflictError:
         decision = f"decision {quote(decision_name(self.name, number))}"
