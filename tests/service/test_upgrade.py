@@ -2,6 +2,8 @@
 
 ``store-0.6.0.db.gz`` was written by version 0.6.0: 250 decisions in five experiments, of different
 policies, with contexts and without, with and without a limit on how late rewards may come.
+``store-0.9.0.db.gz`` was written by version 0.9.0: as many, also with eligible arms, exploration, a
+control group and rules that have changed since.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from fpbandits.service.store import SCHEMA, migrations, open_store, upgrade
 from fpbandits.service.verify import verify
 
 OLD = Path(__file__).with_name("store-0.6.0.db.gz")
+NEWER = Path(__file__).with_name("store-0.9.0.db.gz")
 TABLES = {
     "experiments": "id, name, definition, created",
     "units": "id, experiment, name, steps, state, due",
@@ -101,13 +104,15 @@ def check_upgraded(address: str) -> None:
         found = verify(store)
         names = {kept.name: json.loads(kept.definition)["policy"] for kept in store.experiments()}
         changed = {
-            name for name, word in names.items() if POLICIES[word.split(":")[0]].revision != 1
+            kept.name
+            for kept in store.experiments()
+            if POLICIES[names[kept.name].split(":")[0]].revision != kept.revision
         }
         unchecked = 0
         for kept in store.experiments():
-            assert (kept.status, kept.revision) == ("open", 1)
+            assert kept.status == "open"
             logged = store.log(kept.id, 0, 10**6)
-            assert {line.event.revision for line in logged} == {1}
+            assert {line.event.revision for line in logged} == {kept.revision}
             decisions = sum(line.event.kind == "decision" for line in logged)
             unchecked += decisions if kept.name in changed else 0
         assert (found.decisions, found.unchecked, found.shown) == (250, unchecked, [])
@@ -131,7 +136,18 @@ def test_a_file_of_0_6_0_is_refused_then_upgraded_and_goes_on(file: Path) -> Non
     assert upgrade(str(file)) == (1, SCHEMA)
     assert upgrade(f"sqlite:///{file}") == (SCHEMA, SCHEMA)
     assert content(file) == before
+    with closing(open_store(str(file))) as store:
+        assert {kept.revision for kept in store.experiments()} == {1}
     check_upgraded(str(file))
+
+
+def test_a_file_of_0_9_0_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    path.write_bytes(gzip.decompress(NEWER.read_bytes()))
+    before = content(path)
+    assert upgrade(str(path)) == (SCHEMA, SCHEMA)
+    assert content(path) == before
+    check_upgraded(str(path))
 
 
 def test_a_database_of_0_6_0_is_refused_then_upgraded_and_goes_on(old_database: str) -> None:
