@@ -58,7 +58,7 @@ def test_every_command_prints_what_stands_there(page: Path, tmp_path: Path, serv
 def test_every_slow_command_prints_what_stands_there(page: Path, tmp_path: Path) -> None:
     save_files(tmp_path)
     for command in commands(page.read_text()):
-        if SLOW.search(command.line):
+        if SLOW.search(command.line) or page.name == "logs.md":  # which forecasts what it fitted
             printed = run_line(command.line, tmp_path)
             assert agrees(command.expected, printed), f"{command.line}\n{printed}"
 
