@@ -101,6 +101,14 @@ def test_decisions_have_ids_and_arms(problem: Problem) -> None:
     assert agent.plays == {"arm1": 1, "arm2": 1, "arm3": 0, "arm4": 0}
 
 
+def test_a_decision_is_the_same_whether_or_not_its_probability_is_known() -> None:
+    asked = Agent(Problem.bernoulli([[0.5, 0.4]]), FPUCB()).ask()
+    written_down = Decision(asked.id, asked.arm)
+    assert (asked.probability, written_down.probability) == (1, None)
+    assert asked == written_down
+    assert hash(asked) == hash(written_down)
+
+
 def test_an_arm_counts_up_to_its_first_untold_decision() -> None:
     single = Problem.bernoulli([[0.5], [0.6]])
     agent = Agent(single, FPUCB())

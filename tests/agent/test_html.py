@@ -47,6 +47,14 @@ def test_models_that_fit_are_named_and_the_rest_counted() -> None:
     assert f"… and {len(agent.problem.models) - 5} models more, in .posterior()" in text
 
 
+def test_rows_are_counted_where_there_are_contexts_else_arms() -> None:
+    arms, contexts = [0.5] * 22, ["mobile", "desktop"]
+    text = Agent(Problem.bernoulli([arms]), UCB1())._repr_html_()
+    assert "… and 2 arms more, in .plays" in text
+    text = Agent(Problem.bernoulli([[arms, arms]], contexts=contexts), UCB1())._repr_html_()
+    assert "… and 24 rows more, in .plays" in text
+
+
 def test_that_nothing_fits_is_said() -> None:
     agent = Agent(Problem.bernoulli([[0.9, 0.1], [0.8, 0.2]]), FPUCB())
     for _ in range(200):

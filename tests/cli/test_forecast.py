@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from inspect import signature
 from pathlib import Path
 
 import pytest
 from command import run
+
+from fpbandits import forecast
+from fpbandits.cli.forecast import forecast as forecast_command
 
 SHORT = ("--horizon", "100", "--runs", "20")
 
@@ -40,3 +44,14 @@ def test_what_cannot_be_is_one_line(
     assert (code, out) == (2, "")
     assert err.startswith("error: ")
     assert err.count("\n") == 1
+
+
+def test_defaults_are_those_of_the_docs_and_of_the_function() -> None:
+    """The README says 1,000 customers, the list of options 1e4 plays."""
+    command, function = (
+        {name: parameter.default for name, parameter in signature(each).parameters.items()}
+        for each in (forecast_command, forecast)
+    )
+    assert (command["runs"], command["horizon"]) == (1000, 10**4)
+    shared = ("horizon", "truth", "policy", "runs", "seed", "error", "off", "workers")
+    assert {name: command[name] for name in shared} == {name: function[name] for name in shared}

@@ -131,7 +131,9 @@ def test_what_was_left_aside_is_removed_and_nothing_else(tmp_path: Path) -> None
 
 def test_folders_are_made_or_refused(tmp_path: Path) -> None:
     make_folder(tmp_path / "a" / "b")
-    assert (tmp_path / "a" / "b").is_dir()
+    (tmp_path / "a" / "b" / "kept").write_text("")
+    make_folder(tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b" / "kept").exists()
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="file: cannot be written to"):
         make_folder(tmp_path / "file")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from command import refusal, run
 
-from fpbandits import Problem, save_problem
+from fpbandits import InputError, Problem, save_problem
 
 MEANS = [[0.9, 0.5], [0.2, 0.5]]
 
@@ -62,3 +62,12 @@ def test_truths_outside_theta_in_contexts(
     assert ("has 2 contexts of 2 arms: give 4, those of context 'm' first") in refusal(
         capsys, *words, "--truth-means", "0.1,0.2"
     )
+
+
+def test_a_range_is_advised_where_none_was_given() -> None:
+    advice = "for rewards in other units give a range"
+    with pytest.raises(InputError, match=advice):
+        Problem.bernoulli([[20.0]])
+    with pytest.raises(InputError, match=r"mean 20 is outside the range \[0, 15\]") as caught:
+        Problem.bernoulli([[20.0]], range=(0, 15))
+    assert advice not in str(caught.value)

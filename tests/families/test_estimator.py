@@ -54,6 +54,18 @@ def test_every_family_can_be_fitted() -> None:
     assert set(ESTIMATORS) == set(FAMILIES) == set(SAMPLES)
 
 
+@pytest.mark.parametrize("family", SAMPLES)
+def test_laws_are_by_pair_and_type(family: str) -> None:
+    estimator, plays, sums = sums_of(family)
+    where, common = estimator.maximise(plays, sums, estimator.begin)
+    three = np.repeat(where, 3, axis=1)
+    base, slope = estimator.laws(three, common)
+    assert (base.shape, slope.shape) == ((2, 3), (2, 3, sums.shape[2]))
+    one_base, one_slope = estimator.laws(where, common)
+    np.testing.assert_array_equal(base, np.repeat(one_base, 3, axis=1))
+    np.testing.assert_array_equal(slope, np.repeat(one_slope, 3, axis=1))
+
+
 @pytest.mark.parametrize("family", ["bernoulli", "gaussian", "beta"])
 def test_the_likelihood_is_the_textbook_s(family: str) -> None:
     estimator, plays, sums = sums_of(family)

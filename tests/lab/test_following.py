@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -11,8 +12,9 @@ import pytest
 from stores import ahead, one, put
 
 from fpbandits.lab import following
-from fpbandits.lab.following import Follower
-from fpbandits.lab.live import unit_table
+from fpbandits.lab.chart import HEIGHT
+from fpbandits.lab.following import Follower, Span
+from fpbandits.lab.live import events_picture, unit_table
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import Ask, Forget, Tell
 from fpbandits.service.migrate import migrate
@@ -142,3 +144,10 @@ def test_how_it_is_going_is_the_mean_reward_and_the_shares_of_arms(store: Store)
         agent = follow.agent("u")
         assert agent is not None
         assert sum(agent.plays.values()) == 4
+
+
+def test_the_bar_of_rewards_takes_in_those_that_expired(store: Store) -> None:
+    follow = follower(store, put(store))
+    follow.spans = {7: Span(Counter(decision=4, reward=2, expired=1, late=1))}
+    heights = re.findall(r'<rect [^>]*height="([\d.]+)"', events_picture(follow))
+    assert [float(height) / HEIGHT for height in heights] == [1, 3 / 4]

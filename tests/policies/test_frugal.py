@@ -262,6 +262,19 @@ def test_models_are_ruled_out_by_their_own_means() -> None:
     assert lost < 1000
 
 
-def test_horizon_and_lifetime_say_the_same_thing_twice() -> None:
+@pytest.mark.parametrize(("horizon", "lifetime"), [(1, 20), (20, 1)])
+def test_horizon_and_lifetime_say_the_same_thing_twice(horizon: float, lifetime: float) -> None:
     with pytest.raises(InputError, match="give one"):
-        Frugal(horizon=10, lifetime=10)
+        Frugal(horizon=horizon, lifetime=lifetime)
+
+
+def test_why_gives_no_information_values_once_the_models_are_given_up() -> None:
+    agent = Agent(Problem.bernoulli([[0.9, 0.6], [0.8, 0.7]]), Frugal(false_alarm=0.5))
+    said = []
+    for _ in range(30):
+        given_up = agent.misfits > 0
+        numbers = next(iter(agent.why().arms.values()))
+        agent.tell(agent.ask(), 0)
+        if given_up == (agent.misfits > 0):  # else the alarm was raised in between
+            said.append((given_up, "information value" in numbers))
+    assert set(said) == {(False, True), (True, False)}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+import json
+import re
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import pytest
@@ -48,6 +50,16 @@ def test_what_is_wrong_in_a_file_is_said_in_one_line(
 def test_every_setting_is_described() -> None:
     described = Settings.__doc__ or ""
     assert all(f"    {field.name}\n" in described for field in fields(Settings))
+
+
+def test_defaults_are_those_of_the_docs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "operators.md").read_text()
+    table = page.partition("| setting | default |")[2].partition("\n\n")[0]
+    documented = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", table, re.M))
+    assert {
+        field.name: json.loads(documented.pop(field.name)) for field in fields(Settings)
+    } == asdict(Settings())
+    assert documented == {}
 
 
 def test_connections_have_the_limits_of_the_settings() -> None:

@@ -81,3 +81,12 @@ def test_a_decision_is_known_by_its_name(unit: str) -> None:
 def test_what_is_no_decision_is_unknown(name: str) -> None:
     with pytest.raises(UnknownError, match="unknown decision"):
         decision_of(name)
+
+
+def test_a_clock_may_go_back_by_up_to_a_second_without_a_remark() -> None:
+    for back, kinds in ((0.9, ["decision"] * 2), (1.1, ["decision", "clock", "decision"])):
+        unit = new_unit(reward_wait=10)
+        unit.step(Ask("u"), 100.0)
+        unit.step(Ask("u"), 100.0 - back)
+        assert [event.kind for event in unit.events] == kinds
+        assert unit.due == (110.0 if back < 1 else 110.0 - back)

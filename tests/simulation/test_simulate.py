@@ -85,6 +85,7 @@ def test_regret_is_in_the_users_units() -> None:
         ({"seed": 0.5}, "seed is 0.5: it must be a whole number"),
         ({"executor": 4}, "expected an Executor of concurrent.futures, not 4"),
         ({"workers": 0}, "workers is 0: it must be at least 1"),
+        ({"workers": 4097}, "workers is 4097: it must be at most 4,096"),
         ({"times": [0]}, "a time is 0: it must be at least 1"),
         ({"times": [200]}, "a time is 200: it must be at most 100, the horizon"),
         ({"truth": "theta3"}, "unknown model 'theta3': did you mean 'theta"),

@@ -186,6 +186,7 @@ def test_who_stops_with_what() -> None:
         ("step by step: leave out worst_case=True", {"worst_case": True}),
         ("step by step: leave out times", {"times": [3]}),
         ("and may be 10000000 at most", {"horizon": 1e9}),
+        ("workers is 4097: it must be at most 4,096", {"workers": 4097}),
         ("and not kept: use no out; Result.save", {"out": "runs"}),
         ("for a truth that does not change: leave out stop", {"truth": {0: "loyal", 9: "thrifty"}}),
         ("leave out stop or change_rate", {"policies": "frugal:change_rate=0.1"}),

@@ -164,3 +164,14 @@ def test_contexts_are_shown_within_80_columns() -> None:
     assert "theta1: losses stop: for free, mobile tells it from theta2" in overview
     assert "best arm 9 EUR in every context" in overview
     assert "One truth in full: --truth NAME." in " ".join(overview)
+
+
+def test_no_line_is_filled_up_to_the_edge_of_a_wide_terminal() -> None:
+    means = [[0.9, 0.5], [0.4, 0.5]]
+    for problem in (
+        Problem.bernoulli(means),
+        Problem.bernoulli([[row, row] for row in means], contexts=["mobile", "desktop"]),
+    ):
+        stream = io.StringIO()
+        Console(file=stream, width=1000).print(analysis_table(analyze(problem), problem))
+        assert max(map(len, stream.getvalue().splitlines())) < 500

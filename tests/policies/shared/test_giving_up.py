@@ -25,6 +25,19 @@ def test_without_the_option_misfits_are_counted_and_nothing_is_given_up(policy: 
     assert agent._seen.counters[OWN] == 0
 
 
+@pytest.mark.parametrize("policy", [Frugal(), Optimist()], ids=str)
+def test_without_the_option_a_right_model_is_a_misfit_once_in_a_thousand_times(
+    policy: Policy,
+) -> None:
+    """n rewards of 0 surprise a mean of 0.8 by n·ln 5, and 7 + ln(n + 1) is allowed."""
+    agent = Agent(Problem.bernoulli([[0.8]]), policy)
+    for told in range(12):
+        is_misfit = told * math.log(5) > 7 + math.log(told + 1)
+        before = agent.misfits
+        agent.tell(agent.ask().id, 0)
+        assert agent.misfits - before == is_misfit == (told > 5)
+
+
 @pytest.mark.parametrize(
     "policy",
     [Frugal(false_alarm=0.37), Frugal(false_alarm=0.001), Optimist(false_alarm=0.001)],

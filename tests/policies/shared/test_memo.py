@@ -117,3 +117,18 @@ def test_a_first_model_that_is_ruled_out_hides_no_other(policy: str) -> None:
         agent.tell(decision, float(random.random() < means[2][number % 2][arm]))
         right += number >= 300 and arm == number % 2
     assert right > 250
+
+
+def test_rewards_that_differ_in_the_last_statistic_alone_are_weighed_anew() -> None:
+    """.1, .6, .6 and .2, .2, .9 have the same sum and product; those of 1 − x have others."""
+    problem = Problem.beta([[[0.5], [0.4]], [[0.7], [0.4]]], 5, contexts=["a", "b"])
+    theta, state = Optimist().theta(problem), Optimist().new_state(problem)
+    kept, found = new_fit(theta), []
+    for product_of_rests in (0.9 * 0.4 * 0.4, 0.8 * 0.8 * 0.1):
+        state.plays[0], state.sums[0] = 3, 1.3
+        state.statistics[0] = np.log([0.1 * 0.6 * 0.6, product_of_rests])
+        fresh = new_fit(theta)
+        assert weigh(theta, state, kept) == weigh(theta, state, fresh)
+        assert kept.deficit.tolist() == pytest.approx(fresh.deficit.tolist())
+        found.append(kept.deficit.tolist())
+    assert found[0] != pytest.approx(found[1])
