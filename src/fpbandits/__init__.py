@@ -11,6 +11,6 @@ Public names are imported when they are first used, so that light commands start
 
 import lazy_loader
 
-__version__ = "0.9.0"
+__version__ = "0.10.0"
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
