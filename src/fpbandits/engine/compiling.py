@@ -152,14 +152,14 @@ none."""
 
 
 def jitted(function: Function) -> Function:
-    """Mark a function that rules call."""
+    """Mark a function that rules call: it stays a Python function, and is compiled into these."""
     register_jitable(**HELPER)(function)
     return function
 
 
 for _function in (value for value in vars(binomial).values() if isfunction(value)):
-    # Longer than most rules, and most calls return early: not worth a copy in each of them. It is
-    # done here since families know nothing of the engine.
+    # Drawing a binomial number is longer than most rules, and most calls return early: it is not
+    # worth a copy at each call. It is done here since families know nothing of the engine.
     register_jitable(**{**HELPER, "forceinline": False})(_function)
 
 _BITS = types.NumPyRandomBitGeneratorType("bit_generator")
@@ -268,8 +268,9 @@ def _unique_type(kind: type[Policy], tuple_type: type[Any]) -> type[Any]:
     """Return a type for what a policy from elsewhere prepares, under a name that no other has.
 
     The compiler takes named tuples of one name and with the same fields for the same type, whoever
-    made them; and a policy that builds on another's rule may prepare just what that one does. The
-    machine code is not kept on disk, so that the name need not be the same in another process.
+    made them; and a policy that builds on another's rule may prepare just what that one does.
+    Machine code of such rules is never kept on disk, so the name may differ from process to
+    process.
     """
     name = f"{kind.__name__}{tuple_type.__name__}{next(_numbers)}"
     unique = type(name, (tuple_type,), {"__module__": kind.__module__})
@@ -296,7 +297,7 @@ def load_code(function: Numba, arguments: tuple[object, ...]) -> MachineCode | N
     signature = tuple(map(typeof, arguments))
     with global_compiler_lock:
         code = function.overloads.get(signature)
-        # Where nothing is kept, `code_cache` would warn that someone has to wait: here nobody does.
+        # Where nothing is kept, `load_overload` would warn that someone has to wait: nobody does.
         if code is None and not isinstance(function._cache, NullCache):
             code = function._cache.load_overload(signature, function.targetctx)
             if code is not None:

@@ -12,9 +12,10 @@ Accepted rewards are distributed as those of the policy itself, and their number
 them: Binomial(n, c) for n rows. In a uniform log with K eligible arms in every row, c = 1/K, and
 every row is usable.
 
-**c is a bound.** The log has the propensities of the arms that were played only. An arm that the
-log never played in a context may have a propensity of 0 there, and does not count: a policy that
-draws by its posterior never plays an arm that is best under no model. Let ``drawn`` be how many of
+**c is only an upper bound of that least propensity**, since the log has the propensities of the
+arms that were played only. An arm that the log never played in a context may have a propensity of 0
+there, as under Thompson sampling an arm that is best under no model. It is left out of c, and rows
+at which a policy asks for it are not accepted. Let ``drawn`` be how many of
 a row's eligible arms the log ever played in the row's context. All of them but the one played in
 this row share at most 1 − p_t, so the least likely has at most (1 − p_t)/(drawn − 1). c is the
 least of these bounds and of all p_t. An arm that was less likely than that in some row, which a log
@@ -129,13 +130,13 @@ def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
     rows = _possible(log)
     played = np.bincount(log.pair, minlength=pairs)
     total = np.bincount(log.pair, inverse, pairs)
-    squares = np.bincount(log.pair, inverse**2 - inverse, pairs)
+    variance = np.bincount(log.pair, inverse**2 - inverse, pairs)  # (1 − p)/p² = 1/p² − 1/p
     # The few rows of an arm that was hardly played say little of the variance. That is the sum of
     # 1/q_t − 1 over the n rows in which the arm was eligible, where q_t is how likely it was: by
     # Jensen's inequality at least n·(1/q̄ − 1). The mean of 1/p_t over the rows that played it
     # estimates 1/q̄; if none did, it is taken to be as unlikely as any arm ever was.
     mean = np.where(played > 0, total / np.maximum(played, 1), inverse.max())
-    deviation = np.sqrt(np.maximum(squares, rows * (mean - 1)))
+    deviation = np.sqrt(np.maximum(variance, rows * (mean - 1)))
     # In a uniform log no arm has a propensity of 0, so too few plays are a contradiction, too.
     off_by = np.abs(total - rows) if uniform else total - rows
     is_off = _clearly_off(off_by, deviation, rows)

@@ -8,8 +8,10 @@ other models by D̄_i(θ) nats on average, and its *information value* is V_i:
     D̄_i(θ) = Σ_{φ≠θ} w(φ)·D_i(φ‖θ) / w,    w = Σ_{φ≠θ} w(φ),    w(φ) = p(φ)·e^{−⅛ Σ_j m_j·J_j(θ,φ)},
     V_i = Σ_θ p(θ)·g(θ)·w·D̄_i(θ)/(1 + D̄_i(θ)).
 
-m_j plays of arm j are pending: they will tell θ from φ by themselves (J is D both ways), and what
-they tell need not be bought. More than a nat at once is of little more use, hence D̄/(1 + D̄).
+D_i(φ‖θ) is the divergence of arm i's distribution under φ from that under θ: what a play tells
+against θ if φ holds. m_j plays of arm j are pending: they will tell θ from φ by themselves, and
+what they tell need not be bought. J is D both ways; for normal rewards e^{−J/8} is the affinity.
+More than a nat at once is of little more use, hence D̄/(1 + D̄).
 
 **Play the arm of largest V_i/c_i if that is at least 1/h(t), else the leader.** h is for how many
 plays the information will be of use: κt^{1+δ} if nobody knows, T − t + 1 if ``horizon`` is T, and H
@@ -19,13 +21,13 @@ The leader costs next to nothing, so what it tells by itself is free. What only 
 bought where a nat costs least. With contexts an arm is chosen for each, and c and V are averages
 over contexts. ``docs/default.md`` has what is proven and how well it does.
 
-When models may be wrong, with ``false_alarm``: θ̂ is the likeliest of the models that fit by their
-own means, likelier ones that do not fit are left out, the policy goes on blind if no model fits
-(`fpbandits.policies.shared.giving_up`), and claims about arms that are not played are doubted
+When models may be wrong, with ``false_alarm``: θ̂ is the likeliest of the models whose own means
+fit the rewards, likelier ones that do not fit are left out, the policy goes on blind if no model
+fits (`fpbandits.policies.shared.giving_up`), and claims about arms that are not played are doubted
 (`fpbandits.policies.shared.doubt`). When the truth changes with probability ``change_rate`` before
-each play, the posterior leaks to the prior at that rate, and h is at most change_rate^{−(1+δ)/2}.
-If the problem has transitions, p follows them, and the rate is that at which the chain forgets
-(`fpbandits.problem.chain`).
+each play, the posterior leaks to the prior at that rate, and h is at most change_rate^{−(1+δ)/2},
+which is t^{1+δ} at t = 1/√change_rate. If the problem has transitions, p follows them, and the rate
+is that at which the chain forgets (`fpbandits.problem.chain`).
 """
 
 from __future__ import annotations
@@ -57,7 +59,7 @@ from fpbandits.policies.imed import imed_holds
 from fpbandits.policies.shared.belief import believe, expected_loss, fill_posterior
 from fpbandits.policies.shared.doubt import arm_in_doubt, trusted_until
 from fpbandits.policies.shared.fit import new_fit
-from fpbandits.policies.shared.giving_up import GIVEN_UP, blind_plan, gives_up, mark_misfits
+from fpbandits.policies.shared.giving_up import GIVEN_UP, blind_plan, gives_up, mark_unfit
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, alarm_of, weigh
 from fpbandits.problem.problem import Problem
 
@@ -82,8 +84,8 @@ class Frugal(LikelihoodPolicy):
         With which probability, at most, a right model may ever be ruled out, below 1. 0: models are
         never given up, and misfits are only counted.
     trust : float, default 250.0
-        With false_alarm, how many plays pass until a model's claims of arms that are not played are
-        doubted, times (K − 1)⁴ for K arms; 0 or more.
+        With false_alarm, claims about arms that are not played are doubted after
+        trust·(K − 1)⁴ plays, for K arms, or pairs of a context and an arm; 0 or more.
     change_rate : float, default 0.0
         Probability that the truth is drawn anew from the prior before a play, from 0 to 1, in place
         of the problem's transitions. 0: it moves by these, and without any it never changes.
@@ -119,8 +121,9 @@ class Frugal(LikelihoodPolicy):
         lasting = self.delta, self.kappa, self.horizon, self.lifetime
         doubts = alarm_of(self.false_alarm), trusted, *self.changes(problem)
         shares = np.array(problem.shares or (1.0,))
-        whole = replace(self, change_rate=0.0).theta(problem)  # tells what is impossible
-        return FrugalData(theta, *lasting, *doubts, shares, *reward_costs(whole, problem))
+        # With a change rate `theta` hides what is impossible (`without_infinity`).
+        with_infinity = replace(self, change_rate=0.0).theta(problem)
+        return FrugalData(theta, *lasting, *doubts, shares, *reward_costs(with_infinity, problem))
 
     def workspace(self, prepared: FrugalData, pairs: int) -> FrugalWork:
         models, statistics = prepared.theta.prior.size, prepared.cost.shape[2]
@@ -132,7 +135,7 @@ class Frugal(LikelihoodPolicy):
             now=now,
             least=least,
             most=most,
-            misfit=np.zeros(models, bool),
+            unfit=np.zeros(models, bool),
             leaders=np.zeros(prepared.shares.size, np.int64),
             mean=np.zeros((pairs, statistics + 1)),
             told=np.zeros(pairs),
@@ -142,7 +145,7 @@ class Frugal(LikelihoodPolicy):
     def reasons(
         self, problem: Problem, prepared: FrugalData, state: State, workspace: FrugalWork
     ) -> Reasons | None:
-        """Return the information values, what they are compared with, and the posterior."""
+        """Return the rule with its h, the information values, and the posterior."""
         if state.counters[GIVEN_UP] == 1:
             return None
         first, now = state.counters[CONTEXT] * len(problem.arms), workspace.now
@@ -159,10 +162,10 @@ class Frugal(LikelihoodPolicy):
         prepared: FrugalData, state: State, workspace: FrugalWork, ahead: Ahead, random: Random
     ) -> Plan:
         if state.counters[GIVEN_UP] == 1:  # no model fits
-            may_follow = blind_plan(prepared.theta, state, workspace.cycle)
+            may_repeat = blind_plan(prepared.theta, state, workspace.cycle)
         else:
-            may_follow = _decide(prepared, state, workspace, ahead.made + 1, ahead.pending)
-        return 1, certain_rounds(prepared, state, workspace, ahead) if may_follow else 1
+            may_repeat = _decide(prepared, state, workspace, ahead.made + 1, ahead.pending)
+        return 1, certain_rounds(prepared, state, workspace, ahead) if may_repeat else 1
 
     @staticmethod
     def holds_for(
@@ -170,24 +173,31 @@ class Frugal(LikelihoodPolicy):
     ) -> bool:
         if state.counters[GIVEN_UP] == 1:
             return imed_holds(state, envelope, workspace.cycle[0], prepared.theta.normal, rounds)
-        return keeps_leading(prepared, state, workspace, envelope, rounds - 1)
+        more = rounds - 1  # plays after the first, which is decided
+        return keeps_leading(prepared, state, workspace, envelope, more)
 
 
 @jitted
 def _decide(
     prepared: FrugalData, state: State, work: FrugalWork, t: int, pending: Counts | None
 ) -> bool:
-    """Put the arm to play into the cycle; tell whether it is the leader, which may follow again."""
+    """Put the arm to play into the cycle; tell whether it may be repeated.
+
+    It may if it is the leader and the truth does not change.
+    """
     theta, fit, now = prepared.theta, work.fit, work.now
     weigh(theta, state, fit)
-    moves = prepared.chain is not None  # then no model fits all rewards
+    # By transitions no model fits all rewards, and an alarm is refused. A ``change_rate`` that the
+    # user gave may come with an alarm, which then looks at all rewards.
+    moves = prepared.chain is not None
     if not moves and gives_up(theta, prepared.alarm, state, fit, work.cycle):
-        return False
+        return False  # IMED has put its arm into the cycle, for one play
     if prepared.alarm > 0:
-        mark_misfits(theta, state, prepared.alarm, fit, work.misfit)
+        mark_unfit(theta, state, prepared.alarm, fit, work.unfit)
+    # From here on ``fit.deficit`` holds −ln of beliefs.
     believe(theta, theta.prior, state, fit.deficit, prepared.change_rate, prepared.chain)
     h, context = horizon(prepared, t), state.counters[CONTEXT]
-    hat = fill_posterior(fit.deficit, negligible(h), now.posterior, work.misfit)
+    hat = fill_posterior(fit.deficit, negligible(h), now.posterior, work.unfit)
     expected_loss(theta, now.posterior, 0, now.loss)
     lead(theta, now.loss, hat, work.leaders)
     information_value(prepared, work, now, hat, pending)

@@ -44,8 +44,12 @@ if that is more: an infinite cost would hide how seldom such a reward comes."""
 class FrugalData(NamedTuple):
     """Θ by level, the options of `Frugal`, and the shares of contexts.
 
-    By [pair, level, k], ``cost`` is cost_k in nats, and ``expected`` E[s_k]; a level is one of the
-    different distributions of a pair.
+    Some options are not as given: ``alarm`` is −ln of ``false_alarm``, or 0 for none,
+    ``trusted_until`` is t₀ of `fpbandits.policies.shared.doubt`, and if the truth moves by a
+    ``chain``, ``change_rate`` is the rate at which that forgets.
+
+    By [pair, level, k], ``cost`` is cost_k in nats, and ``expected`` E[s_k]; a level is the index
+    of one of the different distributions, or means, of a pair.
     """
 
     theta: Theta
@@ -82,12 +86,13 @@ class FrugalWork(NamedTuple):
     now, least, most
         The belief, and its lower and upper limits during the plays ahead
         (`fpbandits.policies.frugal_leap`).
-    misfit
+    unfit
         By model, whether it fits too badly to be θ̂, with ``false_alarm``.
     leaders
         By context, the leader.
     mean
-        By pair, posterior means: of each statistic, and of D(φ‖θ̂).
+        By pair, sums weighted by the posterior: of each statistic, the first of which is 1, and of
+        D(φ‖θ̂).
     told
         By pair, Σ_φ w(φ)·D(φ‖θ) of one model θ at a time.
     rivals
@@ -100,7 +105,7 @@ class FrugalWork(NamedTuple):
     now: Belief
     least: Belief
     most: Belief
-    misfit: Bools
+    unfit: Bools
     leaders: Counts
     mean: Floats
     told: Floats
@@ -198,7 +203,7 @@ def information_value(
 
 @jitted
 def _fill_means(prepared: FrugalData, posterior: Floats, hat: int, mean: Floats) -> None:
-    """Fill in ``mean``, which begins with the sum of the posterior."""
+    """Fill in ``mean``; mean[0, 0] is the sum of the posterior."""
     cost, expected, codes = prepared.cost, prepared.expected, prepared.theta.codes
     mean.fill(0.0)
     for model in range(posterior.size):
@@ -240,8 +245,9 @@ def _fill_rivals(posterior: Floats, hat: int, pending: Counts, rivals: Counts) -
         likely += posterior[model] >= enough
     for model in range(posterior.size):
         if all_pending > 0 and posterior[model] >= enough:
-            # Multiples of the golden ratio, modulo 1, are evenly spread and follow no period.
-            if chosen < most and (number * 0.6180339887498949) % 1.0 * likely < most:
+            # Multiples of the golden ratio, modulo 1, are evenly spread and follow no period: about
+            # ``most`` of the likely models are taken.
+            if chosen < most and ((number * 0.6180339887498949) % 1.0) * likely < most:
                 rivals[chosen] = model
                 chosen += 1
             number += 1
@@ -253,7 +259,7 @@ def _fill_told_if_pending(
 ) -> float:
     """Do as `_fill_told` with rewards pending: rivals φ stand for all models but θ."""
     cost, expected, codes = prepared.cost, prepared.expected, prepared.theta.codes
-    w, of_rivals, told = 0.0, 0.0, work.told
+    w, rival_mass, told = 0.0, 0.0, work.told
     told.fill(0.0)
     for rival in work.rivals:
         if rival < 0 or rival == model:
@@ -261,18 +267,18 @@ def _fill_told_if_pending(
         nats = 0.0  # Σ_j m_j·J_j(θ, φ)
         for pair in range(pending.size):
             if pending[pair] > 0:
-                of_rival, level = codes[pair, rival], codes[pair, model]
-                one_way = max(_divergence(cost, expected, pair, of_rival, level), 0.0)
-                the_other = max(_divergence(cost, expected, pair, level, of_rival), 0.0)
+                rival_level, level = codes[pair, rival], codes[pair, model]
+                one_way = max(_divergence(cost, expected, pair, rival_level, level), 0.0)
+                the_other = max(_divergence(cost, expected, pair, level, rival_level), 0.0)
                 nats += pending[pair] * (one_way + the_other)
         weight = posterior[rival] * math.exp(-nats / 8)
-        of_rivals += posterior[rival]
+        rival_mass += posterior[rival]
         w += weight
         for pair in range(pending.size):
-            of_rival, level = codes[pair, rival], codes[pair, model]
-            told[pair] += weight * max(_divergence(cost, expected, pair, of_rival, level), 0.0)
+            rival_level, level = codes[pair, rival], codes[pair, model]
+            told[pair] += weight * max(_divergence(cost, expected, pair, rival_level, level), 0.0)
     others = work.mean[0, 0] - posterior[model]
-    scale = others / of_rivals if of_rivals > 0 else 0.0
+    scale = others / rival_mass if rival_mass > 0 else 0.0
     for pair in range(pending.size):
         told[pair] *= scale
     return w * scale

@@ -67,11 +67,11 @@ def make_app(
     """Return the service as an ASGI application.
 
     Without ``tokens`` only requests to a loopback address are served (`authorize` sees to it), and
-    these may do everything. ``changes`` are settings by name that replace those of ``settings``, or
-    the defaults.
+    these may do everything; endpoints that need no token are served to all. ``changes`` are
+    settings by name that replace those of ``settings``, or the defaults.
     """
-    limits = replace(settings or Settings(), **changes)
-    return App(Backend(store, limits, Metrics()), tokens, limits.access_log)
+    settings = replace(settings or Settings(), **changes)
+    return App(Backend(store, settings, Metrics()), tokens, settings.access_log)
 
 
 class App(Router):
@@ -191,7 +191,7 @@ def _endpoint(
     """Make a handler an endpoint; the arguments are those of `Endpoint`.
 
     If no ``role`` is given it is for whoever may ask for decisions; with None no token is needed.
-    Of ``statuses`` those that follow from its role, body and query are left out.
+    ``statuses`` are those beside 200 and those that follow from its role, body and query.
     """
 
     def add(handler: _Handler) -> _Handler:
@@ -305,7 +305,7 @@ async def _reopen(backend: Backend, request: Request, name: str) -> Response:
 
 @_endpoint("POST", f"{_EXPERIMENT}/adopt", 404, 409, 503, role="admin", answer=EXPERIMENT)
 async def _adopt(backend: Backend, request: Request, name: str) -> Response:
-    """Resume after an upgrade that changed the policy's rule: this server's revision decides."""
+    """Resume after an upgrade that changed the policy's rule: from now on this server's decides."""
     return _json((await backend.adopt(name)).shown())
 
 
@@ -325,11 +325,11 @@ async def _erase(backend: Backend, request: Request, name: str, unit: str) -> Re
 async def _unit(backend: Backend, request: Request, name: str, unit: str) -> Response:
     """Show what is known of a unit, how likely each model is, and why an arm would be played."""
     query, experiment = request.query_params, await backend.current(name)
-    error = messages.UNIT_QUERY["error"].check("error", query.get("error", "0.05"))
+    false_alarm = messages.UNIT_QUERY["error"].check("error", query.get("error", "0.05"))
     context = query.get("context")
     if context is not None:
         experiment.check_context(context)
-    return _json(await backend.call_store(backend.unit, experiment, unit, context, error))
+    return _json(await backend.call_store(backend.unit, experiment, unit, context, false_alarm))
 
 
 @_endpoint("GET", f"{_EXPERIMENT}/report", 404, 409, 503, role="admin", answer=messages.REPORT)
@@ -359,7 +359,7 @@ def _line(experiment: str, control: Control | None, logged: Logged) -> str:
     """Return an event of the log as a line of JSON."""
     seq, unit, event = logged
     line = {"seq": seq, "experiment": experiment, "unit": unit, **event._asdict()}
-    line["among"] = event.eligible  # a list of names, which the field is one text of
+    line["among"] = event.eligible  # a list of names; the event has it as JSON text
     if control is not None:
         # Events of the experiment itself, such as its closing, have no unit.
         line["control"] = unit is not None and control.has(unit)

@@ -1,12 +1,12 @@
 """Sends runs to an executor in batches, and takes in what comes back.
 
-A *cell* is a policy on a problem, under one truth. A *batch* is some ranges of runs for one worker.
+A *cell* is one policy on one problem with a spec. A *batch* is some ranges of runs for one worker.
 How long a run takes is not known beforehand, and may differ a millionfold between cells. So a batch
-gets a share of all runs that are left, and its worker stops after about `SECONDS` and returns the
+gets a share of all runs that are left, and its worker begins no run after `SECONDS` and returns the
 runs that it finished; the rest goes back into the queue. That keeps every worker busy to the end,
 whatever the cells are. Twice as many batches are sent as there are workers, so that no worker is
-idle. If workers are lost, `play_ranges` raises `LostWorkersError`, and what they did in the last
-second or two is lost with them.
+idle. If workers are lost, `play_ranges` raises `LostWorkersError`, and what they did since their
+last reply is lost with them.
 
 Workers in other processes remember problems. A large one is sent only after some worker has
 replied, with no runs, that it lacks it; the same runs are then sent again first.
@@ -81,7 +81,8 @@ class Tables:
     """Counts of all runs of some cells: pulls[cell][run, time, arm] and plans[cell][run].
 
     They are made from the cells' numbers of runs, times and arms. With contexts "arm" stands for a
-    pair of a context and an arm, here and in `Played`.
+    pair of a context and an arm, and if the truth moves for a model and such a pair, here and in
+    `Played`.
     """
 
     def __init__(self, shapes: Iterable[tuple[int, int, int]]) -> None:
@@ -203,11 +204,11 @@ def _count_workers(executor: Executor) -> int:
 
 
 def _cut(queue: deque[RunRange], cells: Sequence[Cell], runs: int, room: int) -> list[RunRange]:
-    """Take this many runs from the queue, or fewer if they would take more bytes than ``room``."""
+    """Take this many runs from the queue, or fewer, up to the run that fills ``room`` bytes."""
     ranges: list[RunRange] = []
     while queue and runs > 0 and room > 0:
         cell, start, stop = queue.popleft()
-        # What a run's pulls take; with contexts a column is a pair of a context and an arm.
+        # What a run's pulls take: a column is what `Tables` calls an arm.
         size = 8 * len(cells[cell].spec.times) * cells[cell].columns
         taken = min(runs, stop - start, math.ceil(room / size))
         ranges.append(RunRange(cell, start, start + taken))
@@ -285,7 +286,7 @@ def _play_packed(packed: bytes, problems: Mapping[str, bytes]) -> _Reply:
 
 
 def _reply(future: Future[_Reply]) -> _Reply:
-    """Return a worker's reply, or raise an error that says why there is none."""
+    """Return a worker's reply; raise an error if there is none, or if its versions are others."""
     try:
         reply = future.result()
     except (BrokenExecutor, CancelledError, ImportError, ConnectionError, TimeoutError) as error:

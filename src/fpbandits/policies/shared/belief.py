@@ -1,7 +1,7 @@
 """What is believed of the models, and what each arm is then expected to lose.
 
 With the posterior p and the gaps Δ_i(θ), arm i is expected to lose c_i = Σ_θ p(θ)·Δ_i(θ) per play.
-Beliefs come as −ln of them, less a constant: a model's deficit, to which its prior is added.
+Beliefs come as −ln of them, less a constant: a model's deficit, to which −ln of its prior is added.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def believe(
 ) -> None:
     """Turn the deficits in ``cost``, as `weigh` left them, into −ln of beliefs.
 
-    ``prior`` is −ln of the prior. If the truth changes, beliefs follow it.
+    ``prior`` is −ln of the prior, which may be the policy's own and not that in ``theta``. If the
+    truth changes, beliefs follow it.
     """
     if change_rate > 0:
         follow(theta, prior, state, cost, change_rate, chain)
@@ -38,20 +39,20 @@ def believe(
 
 @jitted
 def fill_posterior(
-    cost: Floats, negligible: float, posterior: Floats, misfit: Bools | None = None
+    cost: Floats, negligible: float, posterior: Floats, unfit: Bools | None = None
 ) -> int:
     """Fill in the posterior from −ln of beliefs; return the likeliest model, the first of equals.
 
     Models that are less likely than that one by more than ``negligible`` nats get 0. If some are
-    marked as a ``misfit``, the likeliest of the others is returned, and misfits that are at least
-    as likely get 0. Other misfits do no harm, and may be right after all.
+    marked as ``unfit``, the likeliest of the others is returned, and those of them that are at
+    least as likely get 0. The rest of them do no harm, and may be right after all.
     """
     least, total, likeliest = math.inf, 0.0, -1
     for model in range(cost.size):
-        if misfit is None or not misfit[model]:
+        if unfit is None or not unfit[model]:
             least = min(least, cost[model])
     for model in range(cost.size):
-        above, fits = cost[model] - least, misfit is None or not misfit[model]
+        above, fits = cost[model] - least, unfit is None or not unfit[model]
         counts = above <= negligible and (fits or above > 0)
         posterior[model] = math.exp(-above) if counts else 0.0
         total += posterior[model]

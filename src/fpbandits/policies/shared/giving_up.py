@@ -50,7 +50,7 @@ def gives_up(theta: Theta, alarm: float, state: State, fit: Fit, cycle: Counts) 
 
 
 @jitted
-def mark_misfits(theta: Theta, state: State, alarm: float, fit: Fit, marks: Bools) -> None:
+def mark_unfit(theta: Theta, state: State, alarm: float, fit: Fit, marks: Bools) -> None:
     """Mark the models whose means surprise by more than is allowed; see `nothing_fits`.
 
     Overwrites ``fit.lowest`` and ``fit.lowest_of``, which nobody reads before the next `bracket`.
@@ -72,7 +72,7 @@ def mark_misfits(theta: Theta, state: State, alarm: float, fit: Fit, marks: Bool
 def keeps_fitting(
     theta: Theta, alarm: float, state: State, model: int, envelope: Envelope, played: int, more: int
 ) -> bool:
-    """Tell whether a model is sure not to be marked as a misfit during ``more`` plays of an arm.
+    """Tell whether a model is sure not to be marked as unfit during ``more`` plays of an arm.
 
     The surprise n·kl(S/n, q) of the arm ``played`` is jointly convex in n and S, so it is largest
     at a corner of the envelope. 1e-6 is to spare for rounding.
