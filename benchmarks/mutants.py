@@ -361,11 +361,12 @@ def main() -> None:
     parser.add_argument("count", type=int)
     parser.add_argument("folders", nargs="*", metavar="FOLDER")
     parser.add_argument("--first", type=int, default=0, help="how many to leave out")
+    parser.add_argument("--workers", type=int, default=WORKERS, help="how many at a time")
     words = parser.parse_args()
     mutants = drawn(words.seed, words.count, words.folders)[words.first :]
     free: SimpleQueue[Copy] = SimpleQueue()
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(WORKERS) as pool:
-        for number in range(WORKERS):
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(words.workers) as pool:
+        for number in range(words.workers):
             free.put(Copy(Path(folder, str(number))))
 
         def tried(mutant: Mutant) -> tuple[Mutant, str, float]:
