@@ -45,6 +45,10 @@ def test_an_option_is_of_the_type_of_its_default(
     assert read_option(Many, name, option_text(value)) == value
 
 
+def test_yes_and_no_are_read_in_any_case() -> None:
+    assert [read_option(Many, "bold", text) for text in ("true", "False")] == [True, False]
+
+
 def test_options_stand_in_the_order_of_fields() -> None:
     assert list(options(Many)) == list(options(Many())) == [*Many.__annotations__][:5]
 
@@ -56,3 +60,6 @@ def test_only_numbers_are_checked_as_numbers() -> None:
     with pytest.raises(InputError, match="fp-ucb: slack is -1: it must be 0 or more"):
         FPUCB(slack=-1)
     assert type(FPUCB(slack=1).slack) is float
+    assert [FPUCB(slack=slack).slack for slack in (0, 1e100)] == [0, 1e100]
+    with pytest.raises(InputError, match="it must be 0 or more"):
+        FPUCB(slack=1.1e100)

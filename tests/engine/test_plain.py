@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import getsourcelines
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,37 @@ def test_live_and_simulated_a_plain_policy_sees_the_same() -> None:
         np.testing.assert_allclose(one[3], other[3], rtol=1e-14)
 
 
+def test_in_a_context_it_sees_what_belongs_to_it() -> None:
+    """Also of decisions that are pending, and of arms that may not be played."""
+    problem = Problem.bernoulli([[[0.5, 0.4, 0.3]] * 2], contexts=["x", "y"])
+    seen: list[Any] = []
+
+    class Looker(PlainPolicy):
+        name = "looker"
+
+        def choose(self, now: Seen, random: np.random.Generator) -> int:
+            seen.append((now.context, now.among, now.pending.tolist(), now.plays.tolist()))
+            return now.among[-1]
+
+    agent = Agent(problem, Looker())
+    first = agent.ask("y")
+    agent.ask("y", among=["arm2", "arm1"])
+    agent.tell(first, 1)
+    agent.ask("y")
+    agent.ask("x")
+    assert seen == [
+        ("y", (0, 1, 2), [0, 0, 0], [0, 0, 0]),
+        ("y", (0, 1), [0, 0, 1], [0, 0, 0]),
+        ("y", (0, 1, 2), [0, 1, 0], [0, 0, 1]),
+        ("x", (0, 1, 2), [0, 0, 0], [0, 0, 0]),
+    ]
+
+
+def test_a_plain_policy_is_played_step_by_step_and_may_draw() -> None:
+    assert not Witness.leaps
+    assert Witness.randomised
+
+
 def test_early_decisions_do_not_wait_for_rewards() -> None:
     """`t` counts decisions, so arms are tried in turn though nothing is told yet."""
     agent = Agent(load_problem("paper:permutations"), EpsilonGreedy(0.0))
@@ -156,7 +188,8 @@ def test_failures_of_its_own_code_are_told_in_one_line(where: str) -> None:
     message = str(caught.value)
     assert message.startswith(f"failing: its own code failed in {where}")
     assert "ZeroDivisionError" in message
-    assert "test_plain.py, line " in message
+    lines, first = getsourcelines(getattr(Failing, where))
+    assert message.endswith(f"test_plain.py, line {first + len(lines) - 1})")
     assert "\n" not in message
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 

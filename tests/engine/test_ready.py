@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import itertools
+import struct
 import threading
 import weakref
 from typing import Any
@@ -11,7 +13,21 @@ import numpy as np
 import pytest
 from memory import measured, resident
 
-from fpbandits import FPUCB, UCB1, Agent, Frugal, Policy, Problem, load_problem, simulate
+from fpbandits import (
+    FPUCB,
+    UCB1,
+    Agent,
+    Frugal,
+    InputError,
+    Optimist,
+    PlainPolicy,
+    Policy,
+    Problem,
+    Thompson,
+    ThompsonTheta,
+    load_problem,
+    simulate,
+)
 from fpbandits.core.streams import run_stream
 from fpbandits.engine import ready as module
 from fpbandits.engine.compilations import IN_BACKGROUND
@@ -145,10 +161,11 @@ def test_machine_code_takes_over_without_a_difference(
 ) -> None:
     """Looked for first, and compiled later: agents do not notice either."""
     monkeypatch.setattr(module, "load_code", lambda function, arguments: None)
+    monkeypatch.setattr(module, "perf_counter", lambda: 0.0)
     in_python = asked(other(50), 200)
     assert background == []
     monkeypatch.setattr(module, "LOAD_AFTER", -1.0)
-    monkeypatch.setattr(module, "COMPILE_AFTER", 0.0)
+    monkeypatch.setattr(module, "COMPILE_AFTER", -1.0)
     _forget()
     assert asked(other(50), 200) == in_python
     assert background == ["_load", "_compile"]
@@ -157,6 +174,23 @@ def test_machine_code_takes_over_without_a_difference(
     monkeypatch.setattr(module, "load_code", load_code)
     assert asked(other(50), 200) == in_python
     assert background == ["_load", "_compile", "_load"]
+
+
+def test_code_is_loaded_after_a_twentieth_of_a_second_and_compiled_after_two(
+    background: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each decision takes 1/64 second: 4 of them more than 0.05, and 129 more than 2."""
+    ticks = itertools.count()
+    monkeypatch.setattr(module, "perf_counter", lambda: next(ticks) / 64)
+    monkeypatch.setattr(module, "load_code", lambda function, arguments: None)
+    monkeypatch.setattr(module, "compile_for", lambda *others: lambda *arguments: 1)
+    agent, begun = Agent(other(51)), []
+    for _ in range(140):
+        agent.ask()
+        begun.append(len(background))
+    assert (begun.index(1), begun.index(2)) == (3, 128)
+    assert background == ["_load", "_compile"]
+    assert next(ticks) == 2 * 129  # machine code is not timed
 
 
 def _forget() -> None:
@@ -184,6 +218,211 @@ def test_what_is_large_or_from_elsewhere_is_compiled_first(monkeypatch: pytest.M
 
 class Mine(UCB1):
     name = "mine"
+
+
+TWO_CONTEXTS = Problem.bernoulli(
+    [[[0.6, 0.5, 0.4], [0.3, 0.2, 0.7]], [[0.1, 0.6, 0.2], [0.5, 0.4, 0.2]]],
+    contexts=["a", "b"],
+    prior={"theta1": 3, "theta2": 1},
+)
+MOVING = Problem.beta([[0.3, 0.6], [0.5, 0.4]], 4.0, transitions=[[0.9, 0.1], [0.2, 0.8]])
+
+
+@pytest.mark.parametrize("problem", [*PROBLEMS, TWO_CONTEXTS, MOVING])
+@pytest.mark.parametrize(
+    "word", ["ucb1", "thompson-theta", "optimist:change_rate=0.02", "frugal:likelihood=means"]
+)
+def test_a_state_is_packed_as_plays_counters_sums_statistics_and_extra_numbers(
+    word: str, problem: Problem
+) -> None:
+    policy = parse_policy(word)
+    if refusal(policy, problem) is not None:
+        return
+    own, state = ready(policy, problem), policy.new_state(problem)
+    parts = [state.plays.size, state.counters.size, state.sums.size]
+    parts += [state.statistics.size, state.extra.size]
+    ends = np.cumsum(parts).tolist()
+    found = [own.upto_counters, own.upto_sums, own.upto_statistics, own.upto_extra]
+    assert (own.pairs, *found) == tuple(ends)
+    numbers = [*range(ends[1]), *np.linspace(0, 1, ends[-1] - ends[1]).tolist()]
+    assert own.layout.pack(*numbers) == struct.pack(f"{ends[1]}q{ends[-1] - ends[1]}d", *numbers)
+    assert [each.shape for each in own.nothing] == [(own.pairs, 0), (0,)]
+    assert own.none_pending.tolist() == [0] * own.pairs
+
+
+@pytest.mark.parametrize(
+    ("policy", "problem", "laws", "spread"),
+    [
+        (Optimist(), PROBLEMS[3], True, True),
+        (Optimist(), MOVING, True, False),  # rewards spread as under no model
+        (Optimist(), PROBLEMS[1], True, False),  # its means say how its rewards spread
+        (Optimist(likelihood="means"), PROBLEMS[3], False, False),
+        (UCB1(), PROBLEMS[3], False, False),
+        (Optimist(), BERNOULLI, False, False),
+    ],
+)
+def test_whose_rewards_are_looked_at_beyond_their_means(
+    policy: Policy, problem: Problem, laws: bool, spread: bool
+) -> None:
+    own = ready(policy, problem)
+    assert (own.looks_at_laws, own.trusts_spread) == (laws, spread)
+
+
+@pytest.mark.parametrize(
+    ("policy", "problem", "several", "apart"),
+    [
+        (UCB1(), TWO_CONTEXTS, True, True),
+        (Frugal(), TWO_CONTEXTS, True, False),
+        (UCB1(), BERNOULLI, False, False),
+        (UCB1(), Problem.bernoulli([[[0.5, 0.4]]], contexts=["a"]), False, False),
+    ],
+)
+def test_where_there_are_several_contexts(
+    policy: Policy, problem: Problem, several: bool, apart: bool
+) -> None:
+    own = ready(policy, problem)
+    assert (own.several, own.apart) == (several, apart)
+
+
+def test_rewards_are_taken_in_by_their_pair() -> None:
+    """With the statistics that the policy looks at; a clock of its own for a context apart."""
+    own = ready(UCB1(), TWO_CONTEXTS)
+    state = own.policy.new_state(own.problem)
+    assert own.observe(state, 1, "kept", 4, 1.0, module.NO_STREAM) == "kept"
+    assert (state.plays.tolist(), state.sums.tolist()) == ([0, 0, 0, 0, 1, 0], [0, 0, 0, 0, 1, 0])
+    assert np.flatnonzero(state.counters).tolist() == [5]
+    own = ready(Optimist(), PROBLEMS[3])
+    state = own.policy.new_state(own.problem)
+    for reward in (0.2, 0.5):
+        own.observe(state, 1, None, 2, reward, module.NO_STREAM)
+    np.testing.assert_allclose(state.statistics[:2], 0)
+    added = own.problem.rewards.statistics_of(2, 0.2), own.problem.rewards.statistics_of(2, 0.5)
+    np.testing.assert_allclose(state.statistics[2], np.add(*added))
+
+
+@pytest.mark.parametrize(
+    ("pending", "arm"),
+    [
+        ([0, 0, 0, 0, 0, 0], 0),
+        ([5, 0, 0, 0, 0, 0], 0),  # of another context
+        ([0, 0, 0, 1, 0, 0], 2),
+        ([0, 0, 0, 1, 0, 1], 0),
+        ([0, 0, 0, 2, 0, 1], 2),
+    ],
+)
+def test_of_a_round_the_arm_that_was_decided_least_often_is_played(
+    pending: list[int], arm: int
+) -> None:
+    own = ready(UCB1(), TWO_CONTEXTS)
+    state = own.policy.new_state(own.problem)
+    counts = np.array(pending)
+    assert own.plan(state, 0, "kept", module.NO_STREAM, 1, counts, (0, 2)) == ([arm], "kept")
+    # Without ``among`` it is the first of the round.
+    assert own.plan(state, 0, None, module.NO_STREAM, 1, counts) == ([0], None)
+
+
+def test_rewards_count_as_decisions_too() -> None:
+    own = ready(FPUCB(), BERNOULLI)
+    state = own.policy.new_state(BERNOULLI)
+    state.plays[:], state.sums[:] = [3, 2, 4], [1.5, 1.0, 2.0]
+    state.counters[0] = 9
+    assert own.plan(state, 9, None, module.NO_STREAM)[0] == [0, 1, 2]
+    for among, arm in (((0, 2), 0), ((1, 2), 1), ((0, 1, 2), 1), ((2,), 2)):
+        found, _ = own.plan(state, 9, None, module.NO_STREAM, among=among)
+        assert found == [arm], among
+
+
+def test_a_plan_without_an_eligible_arm_is_refused() -> None:
+    own = ready(FPUCB(), BERNOULLI)
+    with pytest.raises(InputError) as caught:
+        own._choose_eligible([0, 1], (2,), np.zeros(3, np.int64))
+    assert str(caught.value) == (
+        "fp-ucb: it chose 'arm1', which is not eligible, and not one of 'arm3'; a rule finds them "
+        "in seen.among"
+    )
+
+
+def test_chances_and_reasons_are_those_of_the_context_and_the_eligible_arms() -> None:
+    own = ready(ThompsonTheta(), TWO_CONTEXTS)
+    state = own.policy.new_state(own.problem)
+    # The first model, three times as likely, has its best arm at 0 in a, and at 2 in b.
+    for context, among, chances in (
+        (0, None, [0.75, 0.25, 0]),
+        (1, None, [0.25, 0, 0.75]),
+        (1, (0, 1), [1, 0]),
+        (0, (1, 2), [1, 0]),
+    ):
+        arms = range(3) if among is None else among
+        own.plan(state, 0, None, np.random.default_rng(0), context, None, among)
+        found = [own.chance(state, arm, context, among) for arm in arms]
+        assert found == pytest.approx(chances)
+        reasons = own.reasons(state, context, among)
+        assert reasons is not None
+        assert reasons.numbers["probability of being drawn"] == pytest.approx(np.array(chances))
+    blind = ready(UCB1(), TWO_CONTEXTS)
+    state = blind.policy.new_state(blind.problem)
+    state.plays[3:], state.sums[3:], state.counters[5] = 4, [1, 2, 3], 12
+    radius = np.sqrt(2 * np.log(12) / 4)
+    for among in (None, (0, 2)):
+        blind.plan(state, 12, None, module.NO_STREAM, 1, None, among)
+        reasons = blind.reasons(state, 1, among)
+        assert reasons is not None
+        rows = [0, 1, 2] if among is None else [0, 2]
+        means = np.array([0.25, 0.5, 0.75])[rows]
+        # Among some arms, the clock is still that of all.
+        assert reasons.numbers["index"] == pytest.approx(means + radius)
+    silent = ready(Thompson(), BERNOULLI)
+    assert silent.reasons(silent.policy.new_state(BERNOULLI), 0, (0, 1)) is None
+
+
+def test_what_is_restricted_is_kept_for_64_sets_of_arms(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    restrict = Frugal.restrict
+
+    def counting(policy: Frugal, *others: Any) -> Any:
+        made.append(others[-1])
+        return restrict(policy, *others)
+
+    monkeypatch.setattr(Frugal, "restrict", counting)
+    own = ready(Frugal(), Problem.bernoulli([np.linspace(0.1, 0.8, 8), np.linspace(0.7, 0, 8)]))
+    state = own.policy.new_state(own.problem)
+    sets = [arms for size in (1, 2, 3) for arms in itertools.combinations(range(8), size)][:65]
+    for arms in sets[:64] * 2:
+        own._view(state, 0, arms)
+    assert made == sets[:64]
+    for arms in (sets[64], sets[0], sets[64]):
+        own._view(state, 0, arms)
+    assert made == [*sets[:65], sets[0]]
+
+
+class Counter(PlainPolicy):
+    name = "counter"
+
+    def start(self, problem: Problem) -> int:
+        return len(problem.arms)
+
+    def choose(self, seen: Any, random: Any) -> int:
+        seen.memory += int(seen.pending.sum()) + len(seen.among)
+        return int(seen.plays.argmin())
+
+    def update(self, seen: Any, arm: int, reward: float) -> None:
+        seen.memory += 100 + 10 * arm + int(seen.pending.sum())
+
+
+def test_a_plain_policy_is_made_ready_too() -> None:
+    own = ready(Counter(), TWO_CONTEXTS)
+    state, stream = own.policy.new_state(own.problem), module.NO_STREAM
+    assert own.prepared is None
+    memory = own.start()
+    assert memory == 3
+    assert own.plan(state, 0, memory, stream) == ([0], 6)  # in the first context
+    memory = own.observe(state, 1, memory, 3, 1.0, stream)
+    assert memory == 103
+    assert state.plays.tolist() == [0, 0, 0, 1, 0, 0]
+    assert own.observe(state, 2, memory, 2, 0.0, stream) == 223
+    pending = np.array([7, 7, 7, 1, 2, 3])
+    assert own.plan(state, 1, memory, stream, 1, pending, (1, 2)) == ([1], 103 + 6 + 2)
+    assert own.chance(state, 0, 1, None) is own.reasons(state, 1, None) is None
 
 
 def test_why_a_policy_does_not_apply() -> None:

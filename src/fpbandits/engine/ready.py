@@ -16,10 +16,10 @@ do not when compiled.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from functools import lru_cache
 from struct import Struct
+from time import perf_counter
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -185,11 +185,11 @@ class Ready:
     def _plan_in_python(self, *arguments: Any) -> int:
         """Do as `plan_once` by the rule as it stands; begin a speed-up once one is due."""
         prepared, state, workspace, made, pending, random = arguments
-        began = time.perf_counter()
+        began = perf_counter()
         with np.errstate(all="ignore"):  # as compiled: x / 0 is infinite
             ahead = Ahead(None, 1, made, pending)
             length = self.policy.plan(prepared, state, workspace, ahead, random)[0]
-        self._spent += time.perf_counter() - began
+        self._spent += perf_counter() - began
         if self._speedups and self._spent > self._speedups[-1][0]:
             _, work = self._speedups.pop()
             threading.Thread(target=work, args=(self, *arguments), name=IN_BACKGROUND).start()
@@ -201,14 +201,12 @@ class Ready:
     def _compile(self, *arguments: object) -> None:
         self._machine_code = compile_for(self.policy, plan_once, arguments)
 
-    def chance(
-        self, state: State, arm: int, context: int = 0, among: Arms | None = None
-    ) -> float | None:
+    def chance(self, state: State, arm: int, context: int, among: Arms | None) -> float | None:
         """Return with which probability the plan just made in this thread was to play ``arm``."""
         prepared, here = self._view(state, context, among)
         return self.policy.chance(prepared, here, self.workspace, arm)
 
-    def reasons(self, state: State, context: int, among: Arms | None = None) -> Reasons | None:
+    def reasons(self, state: State, context: int, among: Arms | None) -> Reasons | None:
         """Return what the plan just made in this thread rests on, of the arms that are eligible."""
         prepared, here = self._view(state, context, among)
         reasons = self.policy.reasons(self.problem, prepared, here, self.workspace)
@@ -279,12 +277,10 @@ class PlainReady(Ready):
         seen = Seen(self.problem, state, made, memory, context, pending, among)
         return [plain.decide(self.policy, seen, random)], seen.memory
 
-    def chance(
-        self, state: State, arm: int, context: int = 0, among: Arms | None = None
-    ) -> float | None:
+    def chance(self, state: State, arm: int, context: int, among: Arms | None) -> float | None:
         return None
 
-    def reasons(self, state: State, context: int, among: Arms | None = None) -> Reasons | None:
+    def reasons(self, state: State, context: int, among: Arms | None) -> Reasons | None:
         return None
 
     def observe(

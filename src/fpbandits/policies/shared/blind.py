@@ -40,21 +40,21 @@ class BlindPolicy(Policy):
     ) -> Prepared:
         return prepared._replace(arms=len(among))
 
-    def index(self, prepared: Prepared, state: State, arm: int) -> float | None:
-        """Return the index, on [0, 1], of an arm with rewards; None for a rule of another kind."""
-        return None
+    def index(self, prepared: Prepared, state: State, arm: int) -> float:
+        """Return the index, on [0, 1], of an arm with rewards; a rule of another kind has none."""
+        raise NotImplementedError
 
     def reasons(
         self, problem: Problem, prepared: Prepared, state: State, workspace: Workspace
     ) -> Reasons | None:
         """Return the index of each arm; that of an arm without rewards is infinite."""
+        if type(self).index is BlindPolicy.index:
+            return None
         indices = [
             self.index(prepared, state, arm) if n else math.inf for arm, n in enumerate(state.plays)
         ]
-        if None in indices:
-            return None
         rewards = problem.rewards
         return Reasons(
             "plays the arm of the largest index",
-            {"index": rewards.zero + rewards.width * np.array(indices, float)},
+            {"index": rewards.zero + rewards.width * np.array(indices)},
         )
