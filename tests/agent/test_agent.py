@@ -592,7 +592,7 @@ def test_agents_of_the_first_schema_go_on(word: str, tmp_path: Path) -> None:
     path.write_text(text)
     problem = load_problem("paper:two")
     agent = Agent.load(path, problem)
-    assert str(agent.policy) == word
+    assert (str(agent.policy), agent.observed) == (word, 0)
     rewards = [(i % 3) / 2 for i in range(25)]
     first = agent._ledger.next
     arms = play(agent, 25, lambda d: rewards[d.id - first])

@@ -14,9 +14,9 @@ SHOP = Problem.bernoulli(
 )
 
 
-def agent_after(problem: Problem, plays: int) -> Agent:
+def agent_after(problem: Problem, plays: int, policy: str = "frugal") -> Agent:
     """Return an agent that has made so many plays, of which half were paid."""
-    agent, generator = Agent(problem, log=True), np.random.default_rng(6)
+    agent, generator = Agent(problem, policy, log=True), np.random.default_rng(6)
     for _ in range(plays):
         decision = agent.ask()
         reward = problem.range[1] if generator.random() < 0.5 else 0
@@ -39,10 +39,30 @@ def test_lines_are_posteriors(tmp_path: Path) -> None:
         assert heights == pytest.approx(list(expected.values()))
     assert list(agent.posterior().values()) == pytest.approx(heights)
     assert axes.get_xlabel() == "rewards that count"
+    (note,) = axes.figure.texts
+    assert note.get_text() == "a shop, played by frugal: 30 rewards"
+
+
+def test_models_that_were_ever_likely_have_lines() -> None:
+    """The six largest by their largest share, and the rest as one; long names are shortened."""
+    generator = np.random.default_rng(3)
+    names = [f"{letter} {'x' * 50}" for letter in "abcdefghij"]
+    problem = Problem.bernoulli(generator.uniform(0.1, 0.9, (10, 2)), models=names)
+    agent = agent_after(problem, 12)
+    shares = np.array([list(problem.posterior(agent.log[:t]).values()) for t in range(13)])
+    likeliest = sorted(range(10), key=lambda m: (-shares[:, m].max(), -shares[-1, m]))[:6]
+    (axes,) = agent.plot().axes
+    labels = [str(line.get_label()) for line in axes.lines]
+    assert [label[0] for label in labels[:6]] == ["abcdefghij"[m] for m in sorted(likeliest)]
+    assert {len(label) for label in labels[:6]} == {40}
+    assert labels[6:] == ["4 others together"]
+    for line, model in zip(axes.lines, sorted(likeliest), strict=False):
+        assert np.asarray(line.get_xdata()).tolist() == [*range(13)]
+        np.testing.assert_allclose(np.asarray(line.get_ydata()), shares[:, model])
 
 
 def test_many_models_and_many_rewards() -> None:
-    agent = agent_after(load_problem("paper:grid"), 700)
+    agent = agent_after(load_problem("paper:grid"), 700, "ucb1")
     (axes,) = agent.plot().axes
     assert len(axes.lines) == 7
     label = f"{len(agent.problem.models) - 6} others together"

@@ -60,7 +60,20 @@ def test_that_nothing_fits_is_said() -> None:
     for _ in range(200):
         agent.tell(agent.ask().id, 0)
     assert agent.misfits > 0
-    assert f"No model fitted what was seen in {agent.misfits:,} decisions." in agent._repr_html_()
+    text = agent._repr_html_()
+    assert f"No model fitted what was seen in {agent.misfits:,} decisions." in text
+    assert "Models that still fit, the best first: none</div>" in text
+
+
+def test_that_rewards_spread_otherwise_is_said() -> None:
+    problem, line = Problem.beta([[0.5, 0.5]], 30.0), "Rewards do not spread as these models say."
+    agent = Agent(problem)
+    for number in range(40):
+        agent.observe("arm1", 0.4 + 0.2 * (number % 2))
+    assert line not in agent._repr_html_()
+    assert "No model fitted" not in agent._repr_html_()
+    wide = Agent.from_state(agent.state() | {"squares": 20.0}, problem)
+    assert f"<div>{line}</div>" in wide._repr_html_()
 
 
 def test_that_no_model_allows_what_was_seen_is_said() -> None:

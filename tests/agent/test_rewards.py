@@ -51,6 +51,22 @@ def test_a_reward_that_no_model_pays_is_taken_in_with_a_word(
     assert sum(agents[0].plays.values()) == len(values.split(", ")) + 2
 
 
+@pytest.mark.parametrize(
+    ("count", "values"), [(8, "0, 1, 2, 3, 4, 5, 6, 7"), (9, "0, 1, 2, 3, 4, 5, 6, 7, …")]
+)
+def test_eight_values_at_most_are_named(count: int, values: str) -> None:
+    law = [1 / count] * count
+    problem = Problem.discrete([[law]], range(count), range=(0, count), name=f"of {count}")
+    agent = Agent(problem, "ucb1")
+    with pytest.warns(UserWarning) as told:
+        agent.observe("arm1", 3.5)
+    assert [str(each.message) for each in told] == [
+        f"of {count} was told a reward of 3.5, and its models pay {values} only: it counts by its "
+        "mean all the same, but models should say what can come: another range, or reward = "
+        '"discrete" or "beta"'
+    ]
+
+
 def test_fractions_are_welcome_where_rewards_are_in_0_to_1() -> None:
     for problem in (load_problem("paper:two"), Problem.beta([[0.5, 0.4]], 3)):
         agent = Agent(problem)

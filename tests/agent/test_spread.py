@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from math import exp, gamma, inf, log
 
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.integrate import quad
+from scipy.optimize import brentq
 
 from fpbandits import Agent, Problem
-from fpbandits.agent.spread import models_that_spread_so
+from fpbandits.agent.spread import models_that_spread_so, spread_fits, spread_warning
 
 WRONG = Problem.beta([[0.6, 0.5], [0.45, 0.5]], concentration=200)
 NORMAL = Problem.gaussian([[1.0, 2.0], [2.0, 1.5]], deviation=1.5)
@@ -18,6 +22,98 @@ DISCRETE = Problem.discrete(
     support=[0, 2, 4],
     range=(0, 4),
 )
+
+
+def evidence_in_a_range(squares: float, expected: float) -> float:
+    """ln of e^{λQ − (e^λ − 1)A}, mixed over x = e^λ from an exponential distribution."""
+
+    def mixed(x: float) -> float:
+        return exp(squares * log(x) - (x - 1) * expected - x)
+
+    return log(quad(mixed, 0, inf)[0])
+
+
+def evidence_of_normal(squares: float, n: float) -> float:
+    """ln of the likelihood ratio of n rewards, mixed over precisions from Gamma(½, ½)."""
+
+    def mixed(precision: float) -> float:
+        ratio = precision ** (n / 2) * exp((1 - precision) * squares / 2)
+        return ratio * exp(-precision / 2) * (0.5 / precision) ** 0.5 / gamma(0.5)
+
+    return log(quad(mixed, 0, inf)[0])
+
+
+@pytest.mark.parametrize(
+    ("problem", "plays", "evidence", "expected", "unit"),
+    [
+        (DISCRETE, [100, 75], evidence_in_a_range, 100 * 0.15 + 75 * 0.16, 1.0),
+        (NORMAL, [20, 10], evidence_of_normal, 30, 0.25),  # their variance on [0, 1] is ¼
+    ],
+    ids=["discrete", "normal"],
+)
+def test_a_model_is_refuted_where_the_evidence_is_ten_thousand_to_one(
+    problem: Problem,
+    plays: list[int],
+    evidence: Callable[[float, float], float],
+    expected: float,
+    unit: float,
+) -> None:
+    """Rewards that vary too little, and ones that vary too much; the first of two models."""
+    n, means = np.array(plays), np.array(problem.rewards.unit_means)
+    sums = n * (means[0] + [0.01, -0.02])
+
+    def excess(squares: float) -> float:
+        return evidence(squares, expected) - log(1e4)
+
+    for start, end, is_upper in ((0.0, expected, False), (expected, 5 * expected, True)):
+        edge = brentq(excess, start, end)
+        for factor, beyond in ((1 - 1e-5, not is_upper), (1 + 1e-5, is_upper)):
+            about_means = edge * factor * unit
+            squares = about_means + 2 * means[0] @ sums - means[0] ** 2 @ n
+            assert models_that_spread_so(problem, n, sums, squares)[0] == (not beyond)
+
+
+def test_rewards_that_do_not_vary_at_all_are_refuted() -> None:
+    """A variance of 13 is expected in all: e^13/14 is above 10^4, and e^13/14² is not."""
+    n = np.array([13 / 0.15, 0])
+    means = np.array(DISCRETE.rewards.unit_means)
+    assert not models_that_spread_so(DISCRETE, n, n * means[0], float(n @ means[0] ** 2))[0]
+
+
+@pytest.mark.parametrize(
+    ("total", "squares", "fits"),
+    [
+        (280.0, 260.0, True),  # as the first model says, of mean 0.7 and variance 0.16
+        (280.0, 222.0, False),  # as the second would, which is not plausible
+        (20.0, 20.0, True),  # no model is plausible
+        (20.0, 5000.0, True),
+    ],
+)
+def test_rewards_must_spread_as_a_plausible_model_says(
+    total: float, squares: float, fits: bool
+) -> None:
+    plays, sums = np.array([0, 400]), np.array([0, total])
+    assert spread_fits(DISCRETE, plays, sums, squares) is fits
+    if total == 280:
+        assert models_that_spread_so(DISCRETE, plays, sums, squares).tolist() == [fits, True]
+
+
+def test_what_may_be_wrong_is_named() -> None:
+    said = (
+        "rewards do not spread as the models of {0} say: means fit, and {1} may not. The "
+        "likelihood may settle on a wrong model. Give another {1}, or, for rewards in a range, "
+        "likelihood=means"
+    )
+    for problem, name in ((WRONG, "concentration"), (NORMAL, "deviation"), (DISCRETE, "probabilities")):
+        assert spread_warning(problem) == said.format(problem.name, name)
+
+
+def test_squares_are_added_up_on_0_to_1() -> None:
+    agent = Agent(DISCRETE)
+    agent.observe("arm1", 2)
+    assert agent.state()["squares"] == 0.25
+    agent.tell(agent.ask(), 4)
+    assert agent.state()["squares"] == 1.25
 
 
 def first_refutations(problem: Problem, rewards: np.ndarray, arms: np.ndarray) -> list[int]:
@@ -89,16 +185,18 @@ def test_variances_are_those_of_scipy() -> None:
 def test_an_agent_warns_once_of_a_wrong_concentration() -> None:
     """And goes on knowing about it after it was saved; with ``likelihood=means`` it need not."""
     random = np.random.default_rng(5)
-    agent = Agent(WRONG)
+    agent, warned = Agent(WRONG), False
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for _ in range(300):
+        for number in range(300):
             decision = agent.ask()
             mean = 0.6 if decision.arm == "arm1" else 0.5
             agent.tell(decision.id, random.beta(2 * mean, 2 * (1 - mean)))
-    (said,) = [str(each.message) for each in caught]
-    assert "concentration" in said
-    assert "likelihood=means" in said
+            # It is looked at every twentieth time.
+            warned = warned or (number % 20 == 0 and not agent.spread_fits)
+            assert len(caught) == warned
+    assert [str(each.message) for each in caught] == [spread_warning(WRONG)]
+    assert caught[0].filename == __file__
     assert not agent.spread_fits
     assert not Agent.from_state(agent.state(), WRONG).spread_fits
     assert "squares" not in Agent(WRONG, "frugal:likelihood=means").state()

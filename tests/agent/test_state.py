@@ -102,6 +102,66 @@ def test_a_small_state_can_be_read_by_people() -> None:
     assert sum(state["sums"]) == 1.5
 
 
+def test_a_list_of_up_to_120_characters_stays_a_list() -> None:
+    longest = [10] + [1] * 58
+    assert len(json.dumps(longest, separators=(",", ":"))) == 120
+    assert to_json(longest) is longest
+    assert isinstance(to_json([10, *longest[:-1]]), str)
+    assert to_json([]) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ([5, 1, 2], [5, 1, 2, 0, 0]),
+        ([5, 1, 2, 3], [5, 1, 2, 3, 0]),
+        ([5, 1, 2, 3, 4], [5, 1, 2, 3, 4]),
+        ([5, 1], None),
+        ([5, 1, 2, 3, 4, 0], None),
+        ([5, 1, 2, 3, -4], None),
+        ("abc", None),
+    ],
+)
+def test_earlier_versions_had_fewer_counters(written: Any, read: list[int] | None) -> None:
+    state = Agent("paper:two", "ucb1").state() | {"counters": written}
+    if read is None:
+        with pytest.raises(StorageError, match="not the whole state"):
+            Agent.from_state(state, "paper:two")
+    else:
+        assert Agent.from_state(state, "paper:two").state()["counters"] == read
+
+
+def test_the_last_number_that_frugal_once_kept_is_left_out() -> None:
+    for word, kept in (("frugal", 0), ("frugal:change_rate=0.1", 6)):
+        agent = Agent("paper:two", word)
+        agent.tell(agent.ask(), 1)
+        agent.ask()
+        state = agent.state()
+        assert len(state["beliefs"]) == kept
+        longer = state | {"beliefs": [*state["beliefs"], 0.5]}
+        assert Agent.from_state(longer, "paper:two").state() == state
+        with pytest.raises(StorageError, match="not the whole state"):
+            Agent.from_state(state | {"beliefs": [*state["beliefs"], 0.5, 0.5]}, "paper:two")
+    other = Agent("paper:two", "thompson-theta:change_rate=0.1").state()
+    with pytest.raises(StorageError, match="not the whole state"):
+        Agent.from_state(other | {"beliefs": [*other["beliefs"], 0.5]}, "paper:two")
+
+
+def test_states_without_statistics_are_refused_where_there_are_some() -> None:
+    for name, kind in (("beta", "beta"), ("values", "bernoulli")):
+        state = Agent(SHAPED[name]).state()
+        del state["statistics"]
+        with pytest.raises(StorageError) as caught:
+            Agent.from_state(state, SHAPED[name])
+        assert str(caught.value) == (
+            "this agent was written by an earlier version, which kept too little of "
+            f"{kind} rewards: begin a new one, and let it observe the history"
+        )
+    state = Agent("paper:two").state()
+    del state["statistics"]
+    assert Agent.from_state(state, "paper:two").observed == 0
+
+
 AS_LISTS = """{"kind": "fpbandits agent", "schema": 2, "fingerprint": "%s", "policy": "optimist",
 "code": null, "seed": 0, "late": "in-order", "next": 7, "out": [[6, 2]], "told": [], "queues":
 [[2, [6]]], "observed": 0, "plan": [], "plays": [3, 1, 2, 0], "sums": [1.5123456789012345,

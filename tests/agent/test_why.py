@@ -11,7 +11,7 @@ import pytest
 from cells import Cells
 
 from fpbandits import Agent, InputError, PlainPolicy, Problem, load_problem
-from fpbandits.agent.why import BEST, LOSS
+from fpbandits.agent.why import BEST, LOSS, Why
 from fpbandits.engine.contract import Random
 from fpbandits.engine.plain import Seen
 from fpbandits.policies import POLICIES
@@ -180,6 +180,49 @@ def test_in_words_in_tables_and_as_a_dict() -> None:
     unplayed = Agent(SHOP, "ucb1").why()
     assert unplayed.as_dict()["arms"]["9 EUR"]["index"] is None
     assert "∞" in repr(unplayed)
+
+
+def test_a_notebook_shows_twenty_arms_and_five_models() -> None:
+    arms = {f"arm{n}": {BEST: 0.04, LOSS: float(n), "index": -inf} for n in range(22)}
+    models = {f"m{n}": (n + 1) / 28 for n in range(7)}
+    reasons = Why("arm1", "p", "ucb1", "plays the arm of the largest index", arms, models)
+    html = reasons._repr_html_()
+    cells = Cells(html)
+    assert cells.rows[0] == ["arm", BEST, LOSS, "index"]
+    assert cells.rows[1:] == [[f"arm{n}", "0.04", str(n), "-∞"] for n in range(20)]
+    assert cells.strong == ["arm1"]
+    words = (
+        "arm1 is next in p: ucb1 plays the arm of the largest index. It is best with probability "
+        "0.04 and expected to lose 1 per play. arm0 would lose least, 0."
+    )
+    lines = [
+        "<strong>Why arm1?</strong>",
+        f"<div>{words}</div>",
+        "<div>… and 2 arms more, in .arms</div>",
+        "<div>Models by weight: m6 0.25; m5 0.214; m4 0.179; m3 0.143; m2 0.107</div>",
+        "<div>… and 2 models more, in .models</div>",
+    ]
+    assert [html.count(line) for line in lines] == [1] * 5
+    assert str(reasons) == words
+    assert reasons.as_dict() == {
+        "arm": "arm1",
+        "context": "p",
+        "policy": "ucb1",
+        "rule": "plays the arm of the largest index",
+        "arms": {arm: {**numbers, "index": None} for arm, numbers in arms.items()},
+        "models": models,
+        "explore": 0.0,
+    }
+
+
+def test_a_table_has_names_on_the_left_and_numbers_on_the_right() -> None:
+    arms = {"short": {"index": 1.5}, "a longer one": {"index": 12.25}}
+    assert repr(Why("short", None, "ucb1", "plays on", arms, {})).splitlines()[1:] == [
+        "arm           index",
+        "───────────────────",
+        "short           1.5",
+        "a longer one  12.25",
+    ]
 
 
 def test_where_no_model_allows_what_was_seen() -> None:

@@ -118,7 +118,7 @@ class Agent(Saved):
         then compared with the best eligible arm. See docs/verdicts.md.
         """
         problem = self._ready.problem
-        index = problem.context_index(context) if problem.contexts or context is not None else 0
+        index = problem.context_index(context)
         eligible = None if among is None else self._eligible(among)
         with self._lock:
             decide = self._decide if self._explore else self._next_planned
@@ -153,7 +153,7 @@ class Agent(Saved):
             crowd = self._crowd_warning(arm) if self._ledger.joins_a_crowd(number) else None
             checks = self._squares is not None and number % _CHECK_EVERY == 0
             spread = self._spread_warning() if checks else None
-        odd = None if value in (0.0, 1.0) else odd_reward_warning(self._ready, value, reward)
+        odd = odd_reward_warning(self._ready, value, reward)
         for warning in (crowd, odd, spread):
             if warning is not None:
                 warnings.warn(warning, stacklevel=2)

@@ -54,11 +54,11 @@ def odd_reward_warning(ready: Ready, value: float, reward: float) -> str | None:
 
     ``value`` is the reward on [0, 1].
     """
+    if value in (0.0, 1.0) or ready in _warned:  # nearly always, so this comes first
+        return None
     problem = ready.problem
     possible = problem.rewards.possible
-    if possible is None or value in (0.0, 1.0) or ready in _warned:
-        return None
-    if problem.rewards.all_or_nothing and problem.range == (0.0, 1.0):
+    if possible is None or (problem.rewards.all_or_nothing and problem.range == (0.0, 1.0)):
         return None
     if np.abs(problem.rewards.to_unit(possible) - value).min() <= TOLERANCE:
         return None
