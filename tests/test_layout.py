@@ -32,7 +32,6 @@ ELSEWHERE = {
     "policies/fp_llr.py": _TWIN,
     "policies/imed.py": _TWIN,
     "policies/kl_ucb.py": _TWIN,
-    "policies/shared/deficit.py": "deficits and alarms: policies/shared/test_likelihood",
     "policies/ossb.py": _TWIN,
     "policies/ucb_c.py": _TWIN,
     "paper/report/bounds.py": _REPORT,

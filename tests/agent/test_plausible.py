@@ -12,13 +12,13 @@ from fpbandits import Agent, Problem
 from fpbandits.agent.plausible import margins, posterior_margins
 
 MEANS = [[0.2, 0.5, 0.6], [0.9, 0.1, 0.4]]
-PLAYS, SUMS = np.array([3, 0, 5]), np.array([1.0, 0.0, 4.5])
+PLAYS, SUMS = np.array([3, 0, 1]), np.array([1.0, 0.0, 0.75])
 
 
 def test_rewards_in_a_range_are_judged_by_divergences() -> None:
-    """Of the arms that were played: 3 rewards of mean 1/3, and 5 of mean 0.9."""
-    allowed = log(1 / 0.05) + log(4) + log(6)
-    misfits = [3 * kl_bernoulli(1 / 3, row[0]) + 5 * kl_bernoulli(0.9, row[2]) for row in MEANS]
+    """Of the arms that were played: 3 rewards of mean 1/3, and one of 0.75."""
+    allowed = log(1 / 0.05) + log(4) + log(2)
+    misfits = [3 * kl_bernoulli(1 / 3, row[0]) + kl_bernoulli(0.75, row[2]) for row in MEANS]
     expected = [allowed - misfit for misfit in misfits]
     for problem in (Problem.bernoulli(MEANS), Problem.beta(MEANS, 7.0)):
         assert margins(problem, PLAYS, SUMS, 0.05).tolist() == pytest.approx(expected)
@@ -28,8 +28,8 @@ def test_normal_rewards_are_judged_by_squares() -> None:
     """On a scale where their deviation is ½."""
     problem = Problem.gaussian(MEANS, deviation=2)
     means = problem.rewards.unit_means.tolist()
-    misfits = [2 * (1 - 3 * row[0]) ** 2 / 4 + 2 * (4.5 - 5 * row[2]) ** 2 / 6 for row in means]
-    expected = [log(1 / 0.2) + log(4) + log(6) - misfit for misfit in misfits]
+    misfits = [2 * (1 - 3 * row[0]) ** 2 / 4 + 2 * (0.75 - row[2]) ** 2 / 2 for row in means]
+    expected = [log(1 / 0.2) + log(4) + log(2) - misfit for misfit in misfits]
     assert margins(problem, PLAYS, SUMS, 0.2).tolist() == pytest.approx(expected)
 
 

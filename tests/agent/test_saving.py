@@ -69,8 +69,14 @@ def test_files_of_earlier_versions_have_a_posterior_if_their_policy_kept_statist
 
 
 def test_what_is_not_used_is_not_written() -> None:
-    state = Agent(BETA).state()
-    assert not {"explore", "log", "unweighed"} & state.keys()
+    normal = Problem.gaussian([[1.0, 0.0], [-1.0, 0.0]], deviation=1)
+    coins = Problem.bernoulli([[0.5, 0.4]])
+    for problem in (BETA, normal, coins):
+        for policy in ("frugal", "ucb1"):
+            agent = Agent(problem, policy)
+            for plays in (0, 10):
+                play(agent, plays)
+                assert not {"explore", "log", "unweighed", "filter"} & agent.state().keys()
 
 
 @pytest.mark.parametrize(

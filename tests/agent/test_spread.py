@@ -13,6 +13,7 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from fpbandits import Agent, Problem
+from fpbandits.agent.plausible import margins
 from fpbandits.agent.spread import models_that_spread_so, spread_fits, spread_warning
 
 WRONG = Problem.beta([[0.6, 0.5], [0.45, 0.5]], concentration=200)
@@ -96,6 +97,25 @@ def test_rewards_must_spread_as_a_plausible_model_says(
     assert spread_fits(DISCRETE, plays, sums, squares) is fits
     if total == 280:
         assert models_that_spread_so(DISCRETE, plays, sums, squares).tolist() == [fits, True]
+
+
+def test_a_model_that_barely_fits_is_plausible_too() -> None:
+    plays = np.array([0, 400])
+
+    def spare(total: float) -> float:
+        return float(margins(DISCRETE, plays, np.array([0, total]), 1e-3)[0])
+
+    total = brentq(lambda total: spare(total) - 0.5, 150, 280)
+    # Rewards that do not vary: as no model says.
+    assert not spread_fits(DISCRETE, plays, np.array([0, total]), total**2 / 400)
+    beyond = brentq(lambda total: spare(total) + 0.5, 150, 280)
+    assert spread_fits(DISCRETE, plays, np.array([0, beyond]), beyond**2 / 400)
+
+
+def test_one_arm_has_a_spread() -> None:
+    single, plays = Problem.gaussian([[0.0]], deviation=2), np.array([40])
+    found = [models_that_spread_so(single, plays, np.zeros(1), x)[0] for x in (0, 10, 100)]
+    assert found == [False, True, False]
 
 
 def test_what_may_be_wrong_is_named() -> None:

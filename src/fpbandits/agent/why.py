@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite, isinf
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -141,9 +141,7 @@ class Why:
 
 
 def _number(value: float) -> str:
-    if isinf(value):
-        return "∞" if value > 0 else "-∞"
-    return amount(value)
+    return {inf: "∞", -inf: "-∞"}.get(value) or amount(value)
 
 
 def why(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from reference import doubted as plainly_doubted
@@ -10,13 +12,47 @@ from fpbandits import IMED, Agent, Frugal, Problem, load_problem, simulate
 from fpbandits.engine.compiling import prepare
 from fpbandits.engine.contract import CLOCK
 from fpbandits.policies.shared.doubt import arm_in_doubt, trusted_until
+from fpbandits.policies.shared.levels import theta
 
 TWO = Problem.bernoulli([[0.5, 0.4], [0.3, 0.45]])
 
 
 def test_claims_are_trusted_the_longer_the_more_arms_there_are() -> None:
     assert [trusted_until(250, pairs) for pairs in (1, 2, 3, 6)] == [250, 250, 4000, 156_250]
-    assert trusted_until(0, 2) > 0
+    assert trusted_until(0, 2) == trusted_until(1e-3, 1) == 1e-3
+
+
+@pytest.mark.parametrize("t", [1, 2, 3, 50])
+def test_an_arm_is_in_doubt_while_its_rewards_allow_more(t: int) -> None:
+    """One normal reward x: 2(b − x)² against ln(t/t₀) = 1/2, with b = v + ½/ln t, and 2 for t = 1."""
+    problem = Problem.gaussian([[0.0, -1.0, -2.0], [4.0, 0.0, 5.0]], deviation=2)
+    levels, state = theta(problem), IMED().new_state(problem)
+    leader_mean = float(problem.rewards.unit_means[0, 0])
+    better = leader_mean + 0.5 / math.log(max(t, 2))
+    trusted = t / math.exp(0.5)
+    state.plays[:] = 1
+    for below, doubted in ((0.499, True), (0.501, False), (-0.1, True)):
+        state.sums[:] = [0, better - 9, better - below]
+        assert arm_in_doubt(levels, trusted, state, 0, 0, 0, t) == (2 if doubted else 0)
+    # Of two the least refuted, of equals the first.
+    state.sums[1:] = better - 0.3
+    assert arm_in_doubt(levels, trusted, state, 0, 0, 0, t) == 1
+    state.sums[2] += 0.1
+    assert arm_in_doubt(levels, trusted, state, 0, 0, 0, t) == 2
+    # The leader is not among them.
+    state.sums[0] = better - 9
+    assert arm_in_doubt(levels, trusted, state, 0, 0, 2, t) == 1
+    # Until t₀ models are trusted.
+    assert arm_in_doubt(levels, float(t), state, 0, 0, 0, t) == 0
+
+
+def test_rewards_in_a_range_pay_at_most_half_of_what_is_left() -> None:
+    """With v = 0.5 and t = 3, v + ½/ln t would be 0.955: b is 0.75."""
+    levels, state = theta(TWO), IMED().new_state(TWO)
+    for wins, doubted in ((2, True), (1, False)):
+        state.plays[:], state.sums[:] = [3, 4], [1.5, wins]
+        # 4 rewards of mean 1/2 cost 4·kl(0.5, 0.75) = 0.575, ones of mean 1/4 cost 2.197.
+        assert arm_in_doubt(levels, 3 / math.e, state, 0, 0, 0, 3) == int(doubted)
 
 
 def test_who_is_doubted_is_who_plain_python_doubts() -> None:
@@ -25,7 +61,7 @@ def test_who_is_doubted_is_who_plain_python_doubts() -> None:
     problem = load_problem("paper:grid")
     policy = Frugal(false_alarm=0.001, trust=0.05)
     prepared, state = prepare(policy, problem), policy.new_state(problem)
-    theta, trusted = prepared.theta, prepared.trusted_until
+    levels, trusted = prepared.theta, prepared.trusted_until
     for _ in range(500):
         state.plays[:] = generator.integers(0, [30, 30, 30, 300])
         state.sums[:] = generator.binomial(state.plays, generator.random(4))
@@ -34,7 +70,7 @@ def test_who_is_doubted_is_who_plain_python_doubts() -> None:
         top = float(problem.means[hat].max())
         plays, sums = state.plays.tolist(), state.sums.tolist()
         expected = plainly_doubted(max(t, 1), plays, sums, top, 0.05, leader)
-        assert arm_in_doubt(theta, trusted, state, hat, 0, leader, max(t, 1)) == expected
+        assert arm_in_doubt(levels, trusted, state, hat, 0, leader, max(t, 1)) == expected
         others += expected != leader
     assert 100 < others < 490
 

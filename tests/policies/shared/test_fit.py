@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 
 from fpbandits import Problem
-from fpbandits.policies.shared.fit import new_fit
+from fpbandits.policies.shared.fit import first_best, minimum, new_fit
 from fpbandits.policies.shared.levels import theta
 
 
@@ -19,3 +22,19 @@ def test_there_is_room_for_every_model_level_and_context(contexts: int) -> None:
     assert fit.lowest_of.shape == fit.highest_of.shape == (3,)
     assert fit.memo.cost.shape == ((4, 3) if contexts == 2 else (0, 3))
     assert fit.memo.total.shape == ((2,) if contexts == 2 else (0,))
+
+
+@pytest.mark.parametrize(
+    ("deficits", "model"),
+    [([3, 1 + 9e-10, 1], 1), ([3, 1 + 2e-9, 1], 2), ([0.0, 0.0], 0), ([2e-9, 0], 1)],
+)
+def test_of_models_within_a_billionth_the_first_fits_best(
+    deficits: list[float], model: int
+) -> None:
+    array = np.array(deficits, float)
+    assert first_best(array, minimum(array)) == model
+
+
+def test_the_least_of_no_values_is_infinite() -> None:
+    assert minimum(np.zeros(0)) == math.inf
+    assert minimum(np.array([3.0, -2.0, 5.0])) == -2

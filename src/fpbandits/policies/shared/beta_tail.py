@@ -44,8 +44,8 @@ def upper_tail(a: float, b: float, y: float) -> float:
         return 0.0
     chance = math.exp(log_at) / math.sqrt(2 * math.pi * total * y * x) * (a / total)
     if min(a, b) < _LARGE:
-        return min(chance / y * _sum(a, b, x / y), 1.0)
-    return min(chance * b / (y * x) * _integral(a, b, y, above), 1.0)
+        return chance / y * _sum(a, b, x / y)
+    return chance * b / (y * x) * _integral(a, b, y, above)
 
 
 @jitted
@@ -61,8 +61,7 @@ def _excess(a: float, b: float, y: float) -> float:
 @jitted
 def draw_above(a: float, b: float, y: float, chance: float, random: Random) -> float:
     """Draw from Beta(a, b) given that it is at least y, an event of probability ``chance``."""
-    rate = _slope(y, _excess(a, b, y))
-    if chance > 0.1 or (b > 1 and rate <= 0):
+    if chance > 0.1:
         while True:
             mean: float = random.beta(a, b)
             if mean >= y:
@@ -71,7 +70,9 @@ def draw_above(a: float, b: float, y: float, chance: float, random: Random) -> f
         low = y**a
         drawn: float = (low + random.random() * (1 - low)) ** (1 / a)
         return drawn
-    # The log density is concave, so it is below its tangent at y: draw from that, and reject.
+    # The log density is concave, so it is below its tangent at y: draw from that, and reject. It
+    # falls at y: where it still rises, ``chance`` is above 1 − 2/e, as for b = 2 and a → ∞.
+    rate = _slope(y, _excess(a, b, y))
     while True:
         step: float = random.standard_exponential() / rate
         if y + step < 1 and random.standard_exponential() >= -_bend(a, b, y, step):
@@ -104,7 +105,7 @@ def _sum(a: float, b: float, odds: float) -> float:
     """Return the probability of fewer than ``a`` successes, divided by that of a − 1."""
     total = term = 1.0
     losses = b
-    while term > 1e-17 * total:  # it ends: when a reaches 0, the term is 0
+    while total + term > total:  # terms fall, and when a reaches 0 they are 0
         a -= 1
         losses += 1
         term *= a / losses * odds

@@ -64,17 +64,26 @@ class LikelihoodPolicy(ThetaPolicy):
         if not isinstance(self.likelihood, str) or self.likelihood not in (LAW, MEANS):
             wanted = f"be {LAW} or {MEANS}"
             raise wrong_value("likelihood", self.likelihood, wanted).at(self.name)
-        rate, alarm = getattr(self, "change_rate", 0.0), getattr(self, "false_alarm", 0.0)
-        if rate > 1:
+        if self._change_rate > 1:
             raise InputError(
-                f"change_rate is {rate:g}: it is the probability of a change before each play, at "
-                "most 1"
+                f"change_rate is {self._change_rate:g}: it is the probability of a change before "
+                "each play, at most 1"
             ).at(self.name)
-        if alarm >= 1:
+        if self._false_alarm >= 1:
             raise InputError(
-                f"false_alarm is {alarm:g}: it is the probability of giving up models "
+                f"false_alarm is {self._false_alarm:g}: it is the probability of giving up models "
                 "that are right, below 1, as 0.001"
             ).at(self.name)
+
+    # Not every policy has these options; without one, it is 0.
+
+    @property
+    def _change_rate(self) -> float:
+        return float(getattr(self, "change_rate", 0.0))
+
+    @property
+    def _false_alarm(self) -> float:
+        return float(getattr(self, "false_alarm", 0.0))
 
     @property
     def looks_at_laws(self) -> bool:
@@ -88,26 +97,24 @@ class LikelihoodPolicy(ThetaPolicy):
                 f"likelihood={MEANS} takes rewards in a range, and "
                 f"{problem.rewards.name} ones have none: leave it out"
             ).at(self.name)
-        sorted_ = theta(problem, by_law=self.likelihood == LAW)
-        return without_infinity(sorted_) if getattr(self, "change_rate", 0.0) else sorted_
+        sorted_ = theta(problem, by_law=self.looks_at_laws)
+        return without_infinity(sorted_) if self._change_rate else sorted_
 
     def extra_numbers(self, problem: Problem) -> int:
         """Return how many numbers `changing.follow` keeps, if the truth changes."""
         if self.follows(problem):
             return numbers_kept(problem)
-        return 2 * len(problem.models) + 2 if getattr(self, "change_rate", 0) else 0
+        return 2 * len(problem.models) + 2 if self._change_rate else 0
 
     def follows(self, problem: Problem) -> bool:
-        rate: float = getattr(self, "change_rate", 1.0)
-        return problem.transitions is not None and rate == 0
+        can_follow = hasattr(self, "change_rate") and not self._change_rate
+        return can_follow and problem.transitions is not None
 
     def changes(self, problem: Problem) -> tuple[float, Floats | None]:
         """Return the rate at which beliefs fade, and the chain that they follow, if any."""
-        rate: float = getattr(self, "change_rate", 0.0)
-        alarm: float = getattr(self, "false_alarm", 0.0)
         if not self.follows(problem):
-            return rate, None
-        if self.likelihood == MEANS or alarm > 0:
+            return self._change_rate, None
+        if self.likelihood == MEANS or self._false_alarm:
             raise InputError(
                 f"the truth of {problem.name} moves by its transitions, which takes no "
                 f"likelihood={MEANS} and no false_alarm: leave them out, or give a change_rate"
