@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import mpmath
 import numpy as np
 from plans import Stretch, random_problem
 
@@ -105,3 +106,26 @@ def test_margins_ahead_enclose_those_of_every_step_and_sum() -> None:
             np.testing.assert_allclose(low, high, atol=1e-12)
         widths.append(float((high - low).max()))
     assert min(widths) < 0.1, "not merely timid"
+
+
+def test_margins_ahead_allow_for_rounding() -> None:
+    """Where sums are sure the limits are margins, and no rounding takes one beyond the other."""
+    generator = np.random.default_rng(8)
+    for _ in range(100):
+        problem = Problem.bernoulli([[float(generator.integers(2)), 0.5]])
+        mean = float(problem.means[0, 0])
+        state = draw_state(problem, generator)
+        state.plays[1] = 0
+        state.sums[0] = round(state.sums[0] * 2**30) / 2**30  # a few more ones leave it exact
+        t, more = int(state.plays.sum()) + 1, int(generator.integers(1, 40))
+        box, margins = box_and_margins(problem, 1.0, 0.5)
+        box_ahead(box, state, margins, Envelope(np.array([mean, 0.5]), 0.0), 0, t, more)
+        n, total = int(state.plays[0]), float(state.sums[0])
+        with mpmath.workdps(40):
+            offs = [
+                abs(mpmath.mpf(total + j * mean) / (n + j) - mpmath.mpf(mean)) for j in (0, more)
+            ]
+            inner = mpmath.sqrt((mpmath.log(t) + 0.5) / (n + more)) - max(offs)
+            outer = mpmath.sqrt((mpmath.log(t + more) + 0.5) / n) - min(offs)
+            assert 0 < inner - margins.lowest[0] < 4e-15
+            assert 0 < margins.highest[0] - outer < 4e-15

@@ -9,6 +9,7 @@ import pytest
 from hidden import DENSE, SPARSE, beliefs, tenths
 
 from fpbandits import (
+    FPLLR,
     Agent,
     BeliefGreedy,
     Frugal,
@@ -21,6 +22,9 @@ from fpbandits import (
 from fpbandits.core.arrays import Floats
 from fpbandits.engine.contract import Ahead
 from fpbandits.engine.policy import Policy
+from fpbandits.families.information import IMPOSSIBLE
+from fpbandits.policies.shared.changing import numbers_kept, without_infinity
+from fpbandits.policies.shared.levels import theta
 
 
 @pytest.mark.parametrize("prior", [None, {"x": 5.0, "y": 0.5}])
@@ -196,6 +200,48 @@ def test_a_chain_that_leaks_to_the_prior_decides_as_a_change_rate_does(
         assert first == second
         for agent in agents:
             agent.tell(first.id, paid[plain.arms.index(first.arm)])
+
+
+def test_what_cannot_be_costs_some_hundred_nats() -> None:
+    """By the law of rewards, or by their means."""
+    laws = [[[0.25, 0.5, 0.25]], [[1.0, 0.0, 0.0]]]
+    levels = theta(Problem.discrete(laws, [0, 0.5, 1]), by_law=True)
+    finite = without_infinity(levels)
+    for before, after in ((levels.base, finite.base), (levels.cost, finite.cost)):
+        impossible = before >= IMPOSSIBLE
+        np.testing.assert_array_equal(after[~impossible], before[~impossible])
+        assert (after[impossible] == 700).all()
+    assert (levels.cost >= IMPOSSIBLE).any()
+    by_means = without_infinity(theta(Problem.bernoulli([[0.0], [0.5], [1.0]])))
+    assert by_means.levels.tolist() == [[1e-300, 0.5, 1 - 1e-16]]
+    assert by_means.levels[0, 2] < 1
+    normal = theta(Problem.gaussian([[-3.0], [5.0]], 2))
+    assert without_infinity(normal).levels.tolist() == normal.levels.tolist()
+
+
+def test_how_many_numbers_a_policy_keeps() -> None:
+    """With a rate beliefs and costs; with a chain beliefs and what was counted; and two more."""
+    means = [[[0.9, 0.5, 0.2]] * 2, [[0.2, 0.5, 0.1]] * 2]
+    still = Problem.beta(means, 4.0, contexts=["a", "b"])
+    moving = Problem.beta(means, 4.0, contexts=["a", "b"], transitions=[[0.9, 0.1], [0.1, 0.9]])
+    assert numbers_kept(moving) == 2 + 6 * (2 + 2) + 2
+    for kind in (Frugal, Optimist, ThompsonTheta, BeliefGreedy):
+        slow = kind(change_rate=0.1)
+        kept = [each.extra_numbers(p) for each in (kind(), slow) for p in (still, moving)]
+        assert kept == [0, 28, 6, 6]
+        assert [each.follows(p) for each in (kind(), slow) for p in (still, moving)] == [
+            *(False, True),
+            *(False, False),
+        ]
+    other = FPLLR()
+    assert [other.extra_numbers(p) for p in (still, moving)] == [0, 0]
+    assert not other.follows(moving)
+
+
+def test_a_policy_that_expects_no_change_keeps_what_is_impossible() -> None:
+    problem = Problem.bernoulli([[0.0], [0.5]])
+    for policy, least in ((FPLLR(), 0.0), (Optimist(), 0.0), (Optimist(change_rate=0.1), 1e-300)):
+        assert policy.theta(problem).levels.tolist() == [[least, 0.5]]
 
 
 def test_what_a_chain_takes_no_part_in_is_refused_in_a_line() -> None:

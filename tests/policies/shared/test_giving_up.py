@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from oracle import kl_bernoulli
 from fpbandits import Agent, Policy, Problem, simulate
 from fpbandits.engine.contract import MISFITS, OWN, Envelope
 from fpbandits.policies import IMED, Frugal, Optimist
-from fpbandits.policies.shared.giving_up import keeps_fitting
+from fpbandits.policies.shared.fit import new_fit
+from fpbandits.policies.shared.giving_up import keeps_fitting, mark_unfit
 
 WRONG = Problem.bernoulli([[0.1, 0.9], [0.9, 0.1]])
 
@@ -103,6 +105,45 @@ def test_a_model_that_fits_is_not_given_up() -> None:
 
 
 @pytest.mark.parametrize("normal", [False, True])
+def test_models_are_marked_that_surprise_by_more_than_is_allowed(normal: bool) -> None:
+    """By the surprise of the arms that were played; a little more of an alarm marks none."""
+    rows, generator = [[0.3, 0.8, 0.5], [0.6, 0.1, 0.5]], np.random.default_rng(7)
+    problem = Problem.gaussian(rows, 0.5) if normal else Problem.bernoulli(rows)
+    means, policy = np.array(problem.rewards.unit_means), Optimist()
+    theta, state = policy.theta(problem), policy.new_state(problem)
+    fit, marks = new_fit(theta), np.zeros(2, bool)
+    for _ in range(20):
+        n = state.plays[:] = [int(generator.integers(1, 3)), 0, int(generator.integers(0, 9))]
+        S = state.sums[:] = np.array(n) * generator.random(3)
+        surprises = [sum(map(partial(surprise, normal), n, S, row)) for row in means]
+        allowed = np.log(np.array(n) + 1.0).sum()
+        for model, other in ((0, 1), (1, 0)):
+            for spare in (-1e-9, 1e-9):
+                alarm = surprises[model] - allowed + spare
+                mark_unfit(theta, state, alarm, fit, marks)
+                assert marks[model] == (spare < 0)
+                assert marks[other] == (surprises[other] > surprises[model] + spare)
+
+
+def surprise(normal: bool, n: float, total: float, q: float) -> float:
+    if n == 0 and not normal:
+        return 0.0
+    return 2 * (total - n * q) ** 2 / (n + 1) if normal else n * kl_bernoulli(total / n, q)
+
+
+def test_a_millionth_of_a_nat_is_spared_for_rounding() -> None:
+    """One more reward of an arm of mean ½, seen 3 times: the most surprising is another 1."""
+    problem = Problem.bernoulli([[0.5, 0.25]])
+    theta, state = Optimist().theta(problem), Optimist().new_state(problem)
+    state.plays[:], state.sums[:] = [3, 2], [3, 1]
+    most = 4 * math.log(2) + 2 * kl_bernoulli(0.5, 0.25)
+    envelope = Envelope(np.array([0.5, 0.25]), math.inf)
+    for spare, sure in ((2e-6, True), (0.5e-6, False), (-0.5e-6, False)):
+        alarm = most - math.log(4) - math.log(3) + spare
+        assert keeps_fitting(theta, alarm, state, 0, envelope, 0, 1) is sure
+
+
+@pytest.mark.parametrize("normal", [False, True])
 def test_the_alarm_is_not_raised_during_plays_that_keep_fitting(normal: bool) -> None:
     """By looking at every moment of a stretch, at the least and the largest sum of its rewards."""
     generator, said = np.random.default_rng(12), []
@@ -118,11 +159,6 @@ def test_the_alarm_is_not_raised_during_plays_that_keep_fitting(normal: bool) ->
         m, spread, alarm = int(generator.integers(1, 60)), 0.5, float(generator.uniform(0, 9))
         envelope = Envelope(means[truth], spread, not normal)
 
-        def surprise(n: float, total: float, q: float, normal: bool = normal) -> float:
-            if n == 0 and not normal:
-                return 0.0
-            return 2 * (total - n * q) ** 2 / (n + 1) if normal else n * kl_bernoulli(total / n, q)
-
         most, stray = 0.0, math.sqrt(m * spread)
         for j in np.linspace(0, m, 601).tolist():
             for side in (-1, 1):
@@ -130,9 +166,9 @@ def test_the_alarm_is_not_raised_during_plays_that_keep_fitting(normal: bool) ->
                 if not normal:
                     more = min(max(more, 0.0), j)
                 n, total = state.plays[played] + j, state.sums[played] + more
-                most = max(most, surprise(n, total, means[reference, played]))
+                most = max(most, surprise(normal, n, total, means[reference, played]))
         others = sum(
-            surprise(state.plays[arm], state.sums[arm], means[reference, arm])
+            surprise(normal, state.plays[arm], state.sums[arm], means[reference, arm])
             for arm in range(3)
             if arm != played
         )

@@ -28,7 +28,7 @@ from fpbandits.engine.contract import Envelope
 from fpbandits.policies import DEFAULT, POLICIES
 from fpbandits.policies.shared.fit import new_fit
 from fpbandits.policies.shared.levels import Theta
-from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weigh
+from fpbandits.policies.shared.likelihood import LikelihoodPolicy, alarm_of, bracket, weigh
 
 KINDS = ["gaussian", "beta", "discrete", "two-point"]
 WEIGHING = [name for name, kind in POLICIES.items() if issubclass(kind, LikelihoodPolicy)]
@@ -110,6 +110,22 @@ def test_a_bracket_is_the_range_over_all_moments(kind: str) -> None:
             found = np.array([fit.lowest[model], fit.highest[model]])
             # A little is left to spare, and moments between those looked at may matter a little.
             np.testing.assert_allclose(found, wanted, rtol=0.01, atol=0.01)
+
+
+@pytest.mark.parametrize(("more", "w"), [(25, 2.0), (10**12, 4e5)])
+def test_a_bracket_leaves_room_for_rounding(more: int, w: float) -> None:
+    """By hand at the corners of the envelope; beyond them 1e-7 nats and 1e-12 of their size."""
+    problem, policy = Problem.bernoulli([[0.5], [0.2]]), Optimist()
+    theta, fit = policy.theta(problem), new_fit(policy.theta(problem))
+    fit.reference[0], fit.deficit[:] = 0, [0.0, 3.0]
+    bracket(theta, Envelope(np.array([0.25]), 0.16), fit, np.array([0]), 1, more)
+    win, loss = math.log(0.5 / 0.2), math.log(0.5 / 0.8)
+    ends = [(p * win + (more - p) * loss) for p in (0.25 * more - w, 0.25 * more + w)]
+    corners = [0.0, w / 0.25 * loss, w / 0.75 * win, *ends]
+    spare = 1e-7 + 1e-12 * max(map(abs, ends))
+    assert fit.lowest[0] == fit.highest[0] == 0
+    assert 3 + min(corners) - fit.lowest[1] == pytest.approx(spare, rel=1e-3)
+    assert fit.highest[1] - 3 - max(corners) == pytest.approx(spare, rel=1e-3)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -210,6 +226,17 @@ def test_means_are_not_enough_for_rewards_without_a_range(name: str) -> None:
         f"{name}: likelihood=means takes rewards in a range, and gaussian ones have none: "
         "leave it out"
     )
+
+
+def test_a_false_alarm_is_not_certain() -> None:
+    assert Optimist(false_alarm=0.99).false_alarm == 0.99
+    with pytest.raises(InputError) as caught:
+        Optimist(false_alarm=1)
+    assert str(caught.value) == (
+        "optimist: false_alarm is 1: it is the probability of giving up models that are right, "
+        "below 1, as 0.001"
+    )
+    assert [alarm_of(share) for share in (0, 0.5)] == [0, pytest.approx(math.log(2))]
 
 
 def test_a_likelihood_is_one_of_two_words() -> None:
