@@ -124,7 +124,11 @@ def test_what_may_be_wrong_is_named() -> None:
         "likelihood may settle on a wrong model. Give another {1}, or, for rewards in a range, "
         "likelihood=means"
     )
-    for problem, name in ((WRONG, "concentration"), (NORMAL, "deviation"), (DISCRETE, "probabilities")):
+    for problem, name in (
+        (WRONG, "concentration"),
+        (NORMAL, "deviation"),
+        (DISCRETE, "probabilities"),
+    ):
         assert spread_warning(problem) == said.format(problem.name, name)
 
 

@@ -9,15 +9,18 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
+from numba import typeof
 from numba.core.caching import IndexDataCacheFile
 from numba.core.registry import cpu_target
 
 import fpbandits
+from fpbandits import UCB1, load_problem
 from fpbandits.engine import code_cache
-from fpbandits.engine.code_cache import NOT_OF_A_RUN, digest_of, sources
+from fpbandits.engine.code_cache import NOT_OF_A_RUN, _Nowhere, digest_of, is_foreign, sources
 from fpbandits.engine.compiling import compiled
 from fpbandits.engine.ready import plan_once
 
@@ -171,6 +174,28 @@ def test_machine_code_under_the_key_of_another_is_not_run(
     of_whole, of_real = sorted((tmp_path / "kept").rglob("small.triple*.nbc"))
     shutil.copy(of_whole, of_real)
     assert call(times=2) == [RESULTS, "1 1", "1 0", RESULTS, "2 0", "1 0"]
+
+
+class Mine(NamedTuple):
+    number: int
+
+
+def test_types_from_elsewhere_are_told_apart() -> None:
+    """Also as part of another."""
+    state = UCB1().new_state(load_problem("paper:two"))
+    for own in (3, np.zeros(2), state, (state, 2.5)):
+        assert not is_foreign(typeof(own))
+    for foreign in (Mine(3), (2.5, Mine(3)), (state, (Mine(3), state))):
+        assert is_foreign(typeof(foreign))
+
+
+def test_whoever_waits_each_time_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_Nowhere, "has_warned", False)
+    nowhere: Any = _Nowhere()
+    nowhere.load_overload((typeof(Mine(3)),), None)  # machine code of such rules is never kept
+    with pytest.warns(UserWarning, match="set NUMBA_CACHE_DIR to a folder that can, and the mach"):
+        nowhere.load_overload((typeof(3),), None)
+    nowhere.load_overload((typeof(3),), None)
 
 
 UNPRIVILEGED = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]

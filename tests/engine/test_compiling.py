@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import pytest
-from numba import config, njit
+from numba import config, njit, types
 from numba.core import runtime
+from numba.core.errors import NumbaError
 
-from fpbandits import InputError, Optimist, Policy, Problem, load_problem, simulate
+from fpbandits import FPUCB, UCB1, InputError, Optimist, Policy, Problem, load_problem, simulate
 from fpbandits.engine import compiling
-from fpbandits.engine.compiling import compiled, prepare
+from fpbandits.engine.code_cache import _Nowhere
+from fpbandits.engine.compiling import compiled, jitted, load_code, prepare, uncompilable
 from fpbandits.engine.contract import Ahead, Plan
 from fpbandits.policies import POLICIES
 
@@ -152,6 +156,126 @@ def test_what_cannot_be_compiled_is_said_in_a_line() -> None:
         prepare(Nothing(), problem)
     with pytest.raises(InputError, match=r"unwritten: its rule cannot be compiled: .* PlainPolicy"):
         simulate(problem, Unwritten(), horizon=10, runs=1)
+
+
+class Pair(Nothing):
+    def prepare(self, problem: Problem) -> Any:
+        return 1, 2
+
+
+class Sized(Nothing):
+    def prepare(self, problem: Problem) -> Any:
+        sized: Any = type("Sized", (), {"_fields": ()})
+        return sized()
+
+
+@pytest.mark.parametrize("policy", [Pair(), Sized()])
+def test_what_is_prepared_is_a_named_tuple(policy: Policy) -> None:
+    with pytest.raises(InputError, match=r"nothing: prepare returned .*: it must be a named tuple"):
+        prepare(policy, load_problem("paper:two"))
+
+
+def test_contexts_are_refused_by_who_knows_nothing_of_them() -> None:
+    problem = Problem.bernoulli([[[0.6, 0.3], [0.2, 0.5]]], contexts=["a", "b"], name="shop")
+    with pytest.raises(InputError) as caught:
+        prepare(FPUCB(), problem)
+    assert str(caught.value) == (
+        "fp-ucb knows nothing of contexts, and shop has 2: frugal, thompson-theta or kl-ucb would do"
+    )
+    assert prepare(UCB1(), problem) == UCB1().prepare(problem)
+    assert type(prepare(FPUCB(), load_problem("paper:two"))).__name__ == "FPUCBData"
+
+
+NUMBAS = """Failed in nopython mode pipeline (step: nopython frontend)
+- Resolution failure for literal arguments:
+NumbaTypeError: Failed in nopython mode pipeline
+{reason}>>> plan(int64)
+{call}
+File "{rule}", line 7:
+File "{own}", line 8:
+File "/lib/site-packages/numba/x.py", line 9:
+File "second.py", line 10:
+"""
+
+
+@pytest.mark.parametrize(
+    ("reason", "call", "rule", "said"),
+    [
+        ("TypingError: No match.\n", "", "mine.py", "No match. (mine.py, line 7)"),
+        ("", ">>> sort(array(float64, 1d, C))", "mine.py", "sort(array(float64, 1d, C)) (mine.py"),
+        ("", "", "mine.py", "Numba does not know how (mine.py, line 7)"),
+        ("", "", "/x/site-packages/y.py", "Numba does not know how (second.py, line 10)"),
+        (f"Error: {'x' * 300}\n", "", "mine.py", f"{'x' * 200} (mine.py, line 7)"),
+    ],
+)
+def test_what_numba_says_is_cut_to_a_line(reason: str, call: str, rule: str, said: str) -> None:
+    own = Path(compiling.__file__).parent / "policy.py"
+    error = NumbaError(NUMBAS.format(reason=reason, call=call, rule=rule, own=own))
+    told = str(uncompilable(Optimist(), error))
+    assert told.startswith(f"optimist: its rule cannot be compiled: {said}")
+    assert told.endswith("); a PlainPolicy need not be")
+    assert str(uncompilable(Optimist(), NumbaError("?"))).endswith(
+        "compiled: Numba does not know how; a PlainPolicy need not be"
+    )
+
+
+@jitted
+def _twice(number: int) -> int:
+    return 2 * number
+
+
+def _sum_of_doubles(count: int) -> int:
+    total = 0
+    for number in range(count):
+        total += _twice(number)
+    return total
+
+
+@pytest.fixture
+def nothing_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+
+@pytest.mark.usefixtures("nothing_kept")
+def test_machine_code_holds_a_loop_and_nothing_else() -> None:
+    """All calls are within it; nothing is counted, C may not call it, and other threads go on."""
+    loop: Any = compiled(_sum_of_doubles)
+    assert loop(10) == 90
+    (code,) = loop.inspect_llvm().values()
+    assert code.count("define ") == 2  # the loop, and what Python calls
+    assert "PyEval_SaveThread" in code
+    assert not any(part in code for part in ("NRT_", "cfunc"))
+    assert " mul " in code, "optimised to count·(count − 1)"
+
+
+@pytest.mark.usefixtures("nothing_kept")
+@pytest.mark.parametrize("collects", [True, False])
+def test_garbage_is_collected_after_compiling_as_before(collects: bool) -> None:
+    (gc.enable if collects else gc.disable)()
+    try:
+        assert compiled(_twice)(4) == 8
+        assert gc.isenabled() is collects
+    finally:
+        gc.enable()
+
+
+@pytest.mark.usefixtures("nothing_kept")
+def test_code_is_loaded_if_there_is_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From this process, or from disk, and then it need not be read again."""
+    first: Any = compiled(_twice)
+    assert load_code(first, (4,)) is None
+    assert first(4) == 8
+    second: Any = compiled(_twice)
+    for loop in (first, second):
+        code = load_code(loop, (4,))
+        assert code is loop.overloads[types.int64,].entry_point
+        assert code(5) == 10
+        assert load_code(loop, (4.5,)) is None
+        assert loop.signatures == [(types.int64,)]
+    third: Any = compiled(_twice)
+    third._cache = _Nowhere()
+    monkeypatch.setattr(_Nowhere, "has_warned", False)
+    assert load_code(third, (4,)) is None  # and nobody is warned
 
 
 def test_rules_are_not_played_where_compiling_is_forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
