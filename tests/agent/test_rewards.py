@@ -58,7 +58,7 @@ def test_eight_values_at_most_are_named(count: int, values: str) -> None:
     law = [1 / count] * count
     problem = Problem.discrete([[law]], range(count), range=(0, count), name=f"of {count}")
     agent = Agent(problem, "ucb1")
-    with pytest.warns(UserWarning) as told:
+    with pytest.warns(UserWarning, match="was told a reward") as told:
         agent.observe("arm1", 3.5)
     assert [str(each.message) for each in told] == [
         f"of {count} was told a reward of 3.5, and its models pay {values} only: it counts by its "

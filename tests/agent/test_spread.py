@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from math import exp, gamma, inf, log
+from math import exp, gamma, inf, log, sqrt
 
 import numpy as np
 import pytest
@@ -38,8 +38,8 @@ def evidence_of_normal(squares: float, n: float) -> float:
     """ln of the likelihood ratio of n rewards, mixed over precisions from Gamma(½, ½)."""
 
     def mixed(precision: float) -> float:
-        ratio = precision ** (n / 2) * exp((1 - precision) * squares / 2)
-        return ratio * exp(-precision / 2) * (0.5 / precision) ** 0.5 / gamma(0.5)
+        ratio = exp(n / 2 * log(precision) + (1 - precision) * squares / 2)
+        return ratio * exp(-precision / 2) * sqrt(0.5 / precision) / gamma(0.5)
 
     return log(quad(mixed, 0, inf)[0])
 

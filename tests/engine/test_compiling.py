@@ -180,7 +180,8 @@ def test_contexts_are_refused_by_who_knows_nothing_of_them() -> None:
     with pytest.raises(InputError) as caught:
         prepare(FPUCB(), problem)
     assert str(caught.value) == (
-        "fp-ucb knows nothing of contexts, and shop has 2: frugal, thompson-theta or kl-ucb would do"
+        "fp-ucb knows nothing of contexts, and shop has 2: frugal, thompson-theta or kl-ucb would "
+        "do"
     )
     assert prepare(UCB1(), problem) == UCB1().prepare(problem)
     assert type(prepare(FPUCB(), load_problem("paper:two"))).__name__ == "FPUCBData"

@@ -422,7 +422,8 @@ def test_a_plain_policy_is_made_ready_too() -> None:
     assert own.observe(state, 2, memory, 2, 0.0, stream) == 223
     pending = np.array([7, 7, 7, 1, 2, 3])
     assert own.plan(state, 1, memory, stream, 1, pending, (1, 2)) == ([1], 103 + 6 + 2)
-    assert own.chance(state, 0, 1, None) is own.reasons(state, 1, None) is None
+    assert own.chance(state, 0, 1, None) is None
+    assert own.reasons(state, 1, None) is None
 
 
 def test_why_a_policy_does_not_apply() -> None:

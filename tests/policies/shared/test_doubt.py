@@ -24,7 +24,7 @@ def test_claims_are_trusted_the_longer_the_more_arms_there_are() -> None:
 
 @pytest.mark.parametrize("t", [1, 2, 3, 50])
 def test_an_arm_is_in_doubt_while_its_rewards_allow_more(t: int) -> None:
-    """One normal reward x: 2(b − x)² against ln(t/t₀) = 1/2, with b = v + ½/ln t, and 2 for t = 1."""
+    """One normal reward x: 2(b − x)² against ln(t/t₀) = ½. b = v + ½/ln t; t = 1 is as t = 2."""
     problem = Problem.gaussian([[0.0, -1.0, -2.0], [4.0, 0.0, 5.0]], deviation=2)
     levels, state = theta(problem), IMED().new_state(problem)
     leader_mean = float(problem.rewards.unit_means[0, 0])

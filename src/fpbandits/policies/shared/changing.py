@@ -118,8 +118,7 @@ def _weigh_new_rewards(theta: Theta, state: State, deficit: Floats) -> None:
     models, statistics = deficit.size, state.statistics.shape[1]
     deficit.fill(0.0)
     for pair in range(state.plays.size):
-        first = models + pair * (2 + statistics)
-        seen = state.extra[first : first + 2 + statistics]
+        seen = state.extra[models + pair * (2 + statistics) :]
         plays, total = state.plays[pair] - seen[0], state.sums[pair] - seen[1]
         if plays > 0:
             for model in range(models):
