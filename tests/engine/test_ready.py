@@ -162,17 +162,17 @@ def test_machine_code_takes_over_without_a_difference(
     """Looked for first, and compiled later: agents do not notice either."""
     monkeypatch.setattr(module, "load_code", lambda function, arguments: None)
     monkeypatch.setattr(module, "perf_counter", lambda: 0.0)
-    in_python = asked(other(50), 200)
+    in_python = asked(other(50), 200, UCB1())
     assert background == []
     monkeypatch.setattr(module, "LOAD_AFTER", -1.0)
     monkeypatch.setattr(module, "COMPILE_AFTER", -1.0)
     _forget()
-    assert asked(other(50), 200) == in_python
+    assert asked(other(50), 200, UCB1()) == in_python
     assert background == ["_load", "_compile"]
-    assert ready(Frugal(), other(50))._machine_code is not None
+    assert ready(UCB1(), other(50))._machine_code is not None
     _forget()
     monkeypatch.setattr(module, "load_code", load_code)
-    assert asked(other(50), 200) == in_python
+    assert asked(other(50), 200, UCB1()) == in_python
     assert background == ["_load", "_compile", "_load"]
 
 
@@ -208,8 +208,12 @@ def test_what_is_large_or_from_elsewhere_is_compiled_first(monkeypatch: pytest.M
     monkeypatch.setattr(module, "compile_for", compile_for)
     asked(other(60), 1)
     assert compiled == []
-    monkeypatch.setattr(module, "LARGE", 2)
-    asked(other(61), 1)
+    rows = [[0.1, 0.2], [0.2, 0.1], [0.2, 0.3]]
+    monkeypatch.setattr(module, "LARGE", 7)
+    asked(Problem.bernoulli(rows), 1)
+    assert compiled == []
+    monkeypatch.setattr(module, "LARGE", 6)
+    asked(Problem.bernoulli(rows[::-1]), 1)
     assert compiled == ["frugal"]
     monkeypatch.setattr(module, "LARGE", 10**9)
     asked(other(62), 1, Mine())
