@@ -32,6 +32,7 @@ from fpbandits.core.streams import run_stream
 from fpbandits.engine import ready as module
 from fpbandits.engine.compilations import IN_BACKGROUND
 from fpbandits.engine.compiling import load_code
+from fpbandits.engine.contract import COUNTERS, State
 from fpbandits.engine.ready import ready, refusal
 from fpbandits.policies import BPR, POLICIES, parse_policy
 
@@ -258,6 +259,7 @@ def test_a_state_is_packed_as_plays_counters_sums_statistics_and_extra_numbers(
     ("policy", "problem", "laws", "spread"),
     [
         (Optimist(), PROBLEMS[3], True, True),
+        (Optimist(), PROBLEMS[2], True, True),
         (Optimist(), MOVING, True, False),  # rewards spread as under no model
         (Optimist(), PROBLEMS[1], True, False),  # its means say how its rewards spread
         (Optimist(likelihood="means"), PROBLEMS[3], False, False),
@@ -286,6 +288,29 @@ def test_where_there_are_several_contexts(
 ) -> None:
     own = ready(policy, problem)
     assert (own.several, own.apart) == (several, apart)
+
+
+def test_an_agent_plans_one_play_ahead() -> None:
+    """Where Thompson sampling could leap it draws a mean for every arm, as for any other play."""
+    own, arms = ready(Thompson(), BERNOULLI), set()
+    plays, wins = np.array([1000, 2, 2]), np.array([600.0, 1.0, 1.0])
+    for seed in range(20):
+        random, twin = np.random.default_rng(seed), np.random.default_rng(seed)
+        state = State(plays, wins, np.zeros(COUNTERS, np.int64))
+        drawn = [twin.beta(1 + s, 1 + n - s) for n, s in zip(plays, wins, strict=True)]
+        assert own.plan(state, 1004, None, random)[0] == [int(np.argmax(drawn))]
+        assert random.random() == twin.random()
+        arms.add(int(np.argmax(drawn)))
+    assert arms == {0, 1, 2}
+
+
+def test_in_several_contexts_earlier_plans_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    renewed: list[Any] = []
+    monkeypatch.setattr(Optimist, "renew", lambda policy, workspace: renewed.append(workspace))
+    for problem in (BERNOULLI, TWO_CONTEXTS):
+        own = ready(Optimist(), problem)
+        own.plan(own.policy.new_state(problem), 0, None, module.NO_STREAM)
+    assert renewed == [own.workspace]
 
 
 def test_rewards_are_taken_in_by_their_pair() -> None:
