@@ -623,6 +623,7 @@ def test_history_in_units_of_the_user() -> None:
         agent.observe("b", 25)
     assert agent.plays == {"a": 0, "b": 1}
     assert agent._seen.sums.tolist() == [0, 0.25]
+    assert agent.observed == 1
     assert agent.pending == {0: "b"}  # the one arm of A
 
 

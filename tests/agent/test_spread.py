@@ -210,6 +210,7 @@ def test_an_agent_warns_once_of_a_wrong_concentration() -> None:
     """And goes on knowing about it after it was saved; with ``likelihood=means`` it need not."""
     random = np.random.default_rng(5)
     agent, warned = Agent(WRONG), False
+    agent._warned = (0, 1)  # of blocked rewards of either arm: that is another matter
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for number in range(300):

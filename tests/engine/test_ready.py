@@ -444,10 +444,11 @@ def test_a_plain_policy_is_made_ready_too() -> None:
     assert own.prepared is None
     memory = own.start()
     assert memory == 3
-    assert own.plan(state, 0, memory, stream) == ([0], 6)  # in the first context
+    state.plays[0] = 1
+    assert own.plan(state, 0, memory, stream) == ([1], 6)  # in the first context
     memory = own.observe(state, 1, memory, 3, 1.0, stream)
     assert memory == 103
-    assert state.plays.tolist() == [0, 0, 0, 1, 0, 0]
+    assert state.plays.tolist() == [1, 0, 0, 1, 0, 0]
     assert own.observe(state, 2, memory, 2, 0.0, stream) == 223
     pending = np.array([7, 7, 7, 1, 2, 3])
     assert own.plan(state, 1, memory, stream, 1, pending, (1, 2)) == ([1], 103 + 6 + 2)
