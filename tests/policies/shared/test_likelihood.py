@@ -14,6 +14,7 @@ from laws import Example, random_example
 from plans import random_problem
 
 from fpbandits import (
+    FPLLR,
     FPUCB,
     Agent,
     InputError,
@@ -237,6 +238,13 @@ def test_a_false_alarm_is_not_certain() -> None:
         "below 1, as 0.001"
     )
     assert [alarm_of(share) for share in (0, 0.5)] == [0, pytest.approx(math.log(2))]
+
+
+def test_a_likelihood_is_given_by_its_name() -> None:
+    word: Any = "means"
+    with pytest.raises(TypeError):
+        FPLLR(word)
+    assert FPLLR(likelihood=word).likelihood == "means"
 
 
 def test_a_likelihood_is_one_of_two_words() -> None:
