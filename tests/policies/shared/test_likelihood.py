@@ -240,6 +240,14 @@ def test_a_false_alarm_is_not_certain() -> None:
     assert [alarm_of(share) for share in (0, 0.5)] == [0, pytest.approx(math.log(2))]
 
 
+def test_a_workspace_is_renewed_with_the_first_model_as_reference() -> None:
+    policy, problem = Optimist(), Problem.bernoulli([[0.5, 0.4]] * 2)
+    workspace = policy.workspace(policy.prepare(problem), 2)
+    workspace.fit.reference[0] = 1
+    policy.renew(workspace)
+    assert workspace.fit.reference.tolist() == [0]
+
+
 def test_a_likelihood_is_given_by_its_name() -> None:
     word: Any = "means"
     with pytest.raises(TypeError):
