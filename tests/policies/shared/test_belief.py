@@ -19,6 +19,7 @@ def test_the_posterior_is_that_of_bayes() -> None:
     expected = np.exp(1.5 - cost)
     np.testing.assert_allclose(posterior, expected / expected.sum(), rtol=1e-15)
     assert posterior[2] == 0
+    assert fill_posterior(np.array([1.5, 1.5, 2.0, 1.5]), math.inf, posterior) == 0
     assert fill_posterior(cost, 1.0, posterior) == 1
     assert posterior.tolist() == [0, 0.5, 0, 0.5]  # the first is 1.5 nats above
 

@@ -17,11 +17,24 @@ def test_there_is_room_for_every_model_level_and_context(contexts: int) -> None:
     rows = [[[0.1, 0.2]] * contexts, [[0.3, 0.2]] * contexts, [[0.5, 0.2]] * contexts]
     problem = Problem.bernoulli(rows, contexts=[f"x{number}" for number in range(contexts)])
     fit = new_fit(theta(problem))
-    assert fit.deficit.shape == fit.lowest.shape == fit.highest.shape == (3,)
-    assert fit.by_level.shape == (2 * contexts, 3)
-    assert fit.lowest_of.shape == fit.highest_of.shape == (3,)
-    assert fit.memo.cost.shape == ((4, 3) if contexts == 2 else (0, 3))
-    assert fit.memo.total.shape == ((2,) if contexts == 2 else (0,))
+    assert {name: array.shape for name, array in fit._asdict().items() if name != "memo"} == {
+        **dict.fromkeys(("reference", "least"), (1,)),
+        **dict.fromkeys(("deficit", "lowest", "highest", "lowest_of", "highest_of"), (3,)),
+        "by_level": (2 * contexts, 3),
+    }
+    kept, pairs = (2, 4) if contexts == 2 else (0, 0)
+    assert {name: array.shape for name, array in fit.memo._asdict().items()} == {
+        "seen": (pairs, 2),
+        "cost": (pairs, 3),
+        "above": (kept, 3),
+        "model": (1,),
+        "surprise": (pairs,),
+        **dict.fromkeys(("reference", "allowed", "total"), (kept,)),
+    }
+    # Nothing is in the memo: no pair has −1 plays, and no model is number −1.
+    assert (fit.memo.seen < 0).all()
+    assert (fit.memo.reference < 0).all()
+    assert fit.memo.model[0] < 0
 
 
 @pytest.mark.parametrize(
