@@ -191,17 +191,17 @@ def test_beliefs_that_follow_a_chain_are_by_the_densities_of_rewards(
     random = np.random.default_rng(4)
     if family == "beta":
         problem, rewards = Problem.beta(means, 5.0, transitions=chain), random.beta(2, 2, (15, 2))
-        units, laws = rewards, stats.beta(5 * means, 5 * (1 - means))
+        units, density = rewards, stats.beta(5 * means, 5 * (1 - means)).pdf
     else:
         problem = Problem.gaussian(means, deviation=0.4, transitions=chain)
-        rewards, laws = random.normal(0.5, 0.4, (15, 2)), stats.norm(means, 0.4)
+        rewards, density = random.normal(0.5, 0.4, (15, 2)), stats.norm(means, 0.4).pdf
         units = problem.rewards.to_unit(rewards)
     arms, extra = play_in_python(policy, problem, units)
     belief = np.full(3, 1 / 3)
     for play, arm in enumerate(arms):
         found = np.exp(-extra[play][:3])
         np.testing.assert_allclose(found / found.sum(), belief, rtol=1e-9)
-        belief = (belief * laws.pdf(rewards[play, arm])[:, arm]) @ chain
+        belief = (belief * density(rewards[play, arm])[:, arm]) @ chain
         belief /= belief.sum()
 
 

@@ -47,7 +47,11 @@ def test_what_a_model_rules_out_is_dear_but_finite() -> None:
 
 def test_by_law_levels_are_different_distributions() -> None:
     """Equal means of other laws are two levels; entries that no law needs are never looked up."""
-    laws = [[[0, 1, 0], [0.5, 0, 0.5]], [[0.5, 0, 0.5], [0.5, 0, 0.5]], [[0.25, 0, 0.75]] * 2]
+    laws: list[list[list[float]]] = [
+        [[0, 1, 0], [0.5, 0, 0.5]],
+        [[0.5, 0, 0.5], [0.5, 0, 0.5]],
+        [[0.25, 0, 0.75], [0.25, 0, 0.75]],
+    ]
     problem = Problem.discrete(laws, [0, 0.5, 1])
     found, by_means = theta(problem, by_law=True), theta(problem)
     assert (found.by_law, by_means.by_law) == (True, False)
