@@ -80,6 +80,32 @@ def test_the_rest_of_the_sum_is_enclosed(monkeypatch: pytest.MonkeyPatch) -> Non
         assert abs(separation(np.array([alpha]), 2).K[0] - exact) < 0.15 * rest
 
 
+@pytest.mark.parametrize("first", [3.0, 60.0, 5000.0])
+@pytest.mark.parametrize("c", [1.0, 2.0, 12.0])
+def test_the_rest_is_between_two_integrals(first: float, c: float) -> None:
+    """Terms that decrease add up to no less than their integral, and to no more than one added."""
+    from scipy.integrate import quad
+
+    n = first + 12 * c
+    g = n - c * math.log(n)
+    slope = 1 - c / n
+    low = quad(lambda x: (n + x) / (g + x) ** 5, 0, np.inf, epsabs=0, epsrel=1e-11)[0]
+    high = quad(lambda x: (n + x) / (g - 1 + slope * x) ** 5, 0, np.inf, epsabs=0, epsrel=1e-11)[0]
+    high += n / (g - 1) ** 5
+    found = bounds._rest(np.array([n]), np.array([g]), np.array([c]))
+    assert found[0] == pytest.approx((low + high) / 2, rel=1e-9)
+    exact = math.fsum(k / math.floor(k - c * math.log(k)) ** 5 for k in np.arange(n, n + 10**5))
+    assert low < exact < high
+
+
+@pytest.mark.parametrize("alpha", [2.5, 2.6, 2.8, 3.0, 3.4, 3.5, 7.0, 400.0])
+def test_k_where_models_are_far_apart(alpha: float) -> None:
+    """Without a range of rewards α may be above 1; from √(6 ln 3) = 2.567 on k is 3."""
+    times = separation(np.array([alpha]), 3)
+    assert times.k == [k_of(alpha)] == [3 if alpha > 2.567 else 4]
+    assert times.K[0] == pytest.approx(K_of(alpha, 3), rel=1e-10)
+
+
 @pytest.mark.parametrize("k", [49, 100, 139, 1000, 54321])
 def test_k_at_its_jumps(k: int) -> None:
     """At α² = 12 ln k/(k − 1) the definition jumps; a few roundings around it are all exact."""
