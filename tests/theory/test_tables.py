@@ -393,7 +393,11 @@ def test_models_from_a_log_look_the_same_within_their_errors() -> None:
 
 def test_names_that_just_fit_stand_beside_their_numbers() -> None:
     """Eighteen letters for a truth, ten for an arm."""
-    for truth, arm, fits in (("t" * 18, "a" * 10, True), ("t" * 19, "a", False), ("t", "a" * 11, False)):
+    for truth, arm, fits in (
+        ("t" * 18, "a" * 10, True),
+        ("t" * 19, "a", False),
+        ("t", "a" * 11, False),
+    ):
         problem = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]], models=[truth, "y"], arms=[arm, "b"])
         lines = lines_of(problem, None, bounds=True)
         (line,) = [line for line in lines if line.startswith(f"{truth}  {arm}")]
@@ -424,7 +428,9 @@ def test_contexts_of_which_one_is_asked_for() -> None:
     wide = Problem.bernoulli(
         [[np.linspace(0.1, 0.9, 201)] * 2] * 2, contexts=["a", "b"], models=["x", "y"]
     )
-    rows = [line for line in lines_of(wide, "x", bounds=False) if " arm1" in line or " arm2" in line]
+    rows = [
+        line for line in lines_of(wide, "x", bounds=False) if " arm1" in line or " arm2" in line
+    ]
     assert [line.split()[-4] for line in rows[-2:]] == ["arm199", "arm200"]
 
 
