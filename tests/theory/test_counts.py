@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fpbandits as fpb
+from fpbandits.theory import counts
 from fpbandits.theory.counts import CountProgram
 from fpbandits.theory.floor import floor, floor_curve
 
@@ -198,5 +199,6 @@ def test_blocks_of_states_change_nothing_and_progress_is_told(
     shares: list[float] = []
     values = program.values([1, 2], tell=shares.append)
     assert shares == pytest.approx([0, 0.8 / 2**4, 0.8, 0.9, 0.9])
-    monkeypatch.setattr("fpbandits.theory.counts._WEIGHTS_AT_ONCE", 9)
+    assert counts._WEIGHTS_AT_ONCE * 8 == 32 * 2**20, "32 MB: less at a time takes longer"
+    monkeypatch.setattr(counts, "_WEIGHTS_AT_ONCE", 9)
     assert program.values([1, 2]) == pytest.approx(values, rel=1e-14)

@@ -198,8 +198,8 @@ def test_a_case_in_full() -> None:
     assert lines_of(SCALED, "theta1", bounds=True, width=110) == [
         "problem: 5 models, 4 arms, of which 3 are best under some model",
         "",
-        "If the truth is theta1, losses never stop: playing arm1 does not tell theta1 from theta2, so"
-        " other arms must",
+        "If the truth is theta1, losses never stop: playing arm1 does not tell theta1 from theta2,"
+        " so other arms must",
         "be tried again and again. In the long run this costs at least 0.1468 more each time the"
         " number of plays grows",
         "tenfold.",
@@ -327,8 +327,8 @@ def test_several_cases_with_a_notice_of_ties() -> None:
         *note,
         "",
         "theta1: best is arm1",
-        "  losses can stop: playing arm1 does not tell theta1 from theta2, but other arms do so at no"
-        " cost",
+        "  losses can stop: playing arm1 does not tell theta1 from theta2, but other arms do so at"
+        " no cost",
         "theta2: best is arm2",
         "  losses stop: about 3 plays of arm2 tell theta2 from theta3",
         "theta3: best is arm1",
