@@ -314,7 +314,7 @@ def nobody_is_near(monkeypatch: pytest.MonkeyPatch, **tables: list[list[float]])
 def test_how_wrong_models_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sizes are a quarter to four times ``off``; models weigh as in the prior, of 2, 1 and 1."""
     spec = RunSpec(horizon=50, runs=9, seed=0)
-    own = [[1.0, 2, 3], [2, 3, 4], [4, 8, 16], [5, 9, 17], [9, 9, 9]]
+    own: list[list[float]] = [[1, 2, 3], [2, 3, 4], [4, 8, 16], [5, 9, 17], [9, 9, 9]]
     asked = nobody_is_near(monkeypatch, chosen=own, thompson=[[8.0, 8, 8]] * 5)
     assert _off(SHOP, Frugal(), spec, 0.05, None) == Off(0.05, 8.0, 16.0, 8.0, 0.05)
     ((policies, sizes, chosen),) = asked

@@ -56,7 +56,8 @@ def test_means_are_moved_by_uniform_draws_and_kept_where_rewards_can_be() -> Non
     """Each by its own draw, in the order of pairs; Beta rewards stay off the ends of a range."""
 
     def drawn(pairs: int, by: float) -> list[float]:
-        return np.random.default_rng(7).uniform(-by, by, pairs).tolist()
+        moves: list[float] = np.random.default_rng(7).uniform(-by, by, pairs).tolist()
+        return moves
 
     def moved(problem: fpb.Problem, by: float) -> object:
         return move_means(problem, 1, by, np.random.default_rng(7))

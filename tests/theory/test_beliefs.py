@@ -232,7 +232,7 @@ def laid_by_the_words(
             weights = sum(ratio.count_weights(step) for ratio in ratios)
             tried = points * horizon * weights / len(problem.arms)
             if points <= most_points and tried <= multiplications:
-                return step
+                return float(step)
         return 0.25
 
     def added(step: float) -> float:

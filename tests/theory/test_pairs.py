@@ -81,7 +81,7 @@ def test_the_costliest_pairs_are_those_of_the_definition(monkeypatch: pytest.Mon
                 )
                 told = kl_bernoulli(one, other) + kl_bernoulli(other, one)
                 if told > 0:
-                    prices.append(lost / told)
+                    prices.append(float(lost / told))
         return min(prices)
 
     def shared(first: int, second: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -172,6 +173,7 @@ def test_bins_of_continuous_rewards(
 @pytest.mark.parametrize("name", ["gaussian", "beta", "rising"])
 def test_bins_lie_about_the_middle_of_the_ratio(name: str) -> None:
     """Mean and deviation of ℓ by integration over rewards, with SciPy's densities."""
+    laws: list[Any]
     if name == "gaussian":
         problem = PROBLEMS[name]
         laws = [stats.norm(mean, 2) for mean in (0, 1)]

@@ -117,6 +117,7 @@ def _cover(gain: Floats, need: Floats) -> Floats:
     )
     if not solution.success:
         raise ArithmeticError(f"the lower bound's linear program failed: {solution.message}")
+    assert solution.x is not None
     x: Floats = np.maximum(solution.x, 0.0)
     even: Floats = _most_even(gain / largest[:, np.newaxis], need / scale, x) * scale
     return even
