@@ -98,6 +98,18 @@ def test_the_rest_is_between_two_integrals(first: float, c: float) -> None:
     assert low < exact < high
 
 
+def test_decimal_arithmetic_is_for_doubts_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes a hundred times as long: where floats are exact enough, it is left alone."""
+    monkeypatch.setattr(bounds, "_first_exactly", None)
+    alphas = [0.55, 0.31, 0.083, 0.0301]
+    times = separation(np.array(alphas), 2)
+    assert times.k == [k_of(alpha) for alpha in alphas]
+    # One rounding away from a whole number, and where k has more digits than g can lose.
+    for alpha in (0.6550455631766782, 1e-6):
+        with pytest.raises(TypeError):
+            separation(np.array([alpha]), 2)
+
+
 @pytest.mark.parametrize("alpha", [2.5, 2.6, 2.8, 3.0, 3.4, 3.5, 7.0, 400.0])
 def test_k_where_models_are_far_apart(alpha: float) -> None:
     """Without a range of rewards α may be above 1; from √(6 ln 3) = 2.567 on k is 3."""

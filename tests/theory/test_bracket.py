@@ -158,6 +158,12 @@ def test_progress_is_told_after_so_many_multiplications(
     monkeypatch.setattr(bracket, "_SLICE", 1.0)
     list(follow(kind, [(100, grid)], [3], shares.append))
     assert shares == [1 / 3, 2 / 3, 1]
+    # Where the first reward settles everything, there is nothing to multiply.
+    shares.clear()
+    monkeypatch.setattr(bracket, "_SLICE", 6.0)
+    sure = Beliefs.of(fpb.Problem.bernoulli([[1.0, 0.0], [0.0, 1.0]]), 100)
+    list(follow(kind, [(100, sure)], [9], shares.append))
+    assert shares == [6 / 9, 1]
 
 
 @pytest.mark.parametrize("kind", [Lower, Upper])

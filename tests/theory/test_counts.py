@@ -200,5 +200,16 @@ def test_blocks_of_states_change_nothing_and_progress_is_told(
     values = program.values([1, 2], tell=shares.append)
     assert shares == pytest.approx([0, 0.8 / 2**4, 0.8, 0.9, 0.9])
     assert counts._WEIGHTS_AT_ONCE * 8 == 32 * 2**20, "32 MB: less at a time takes longer"
-    monkeypatch.setattr(counts, "_WEIGHTS_AT_ONCE", 9)
-    assert program.values([1, 2]) == pytest.approx(values, rel=1e-14)
+    exp, sizes = np.exp, list[int]()
+
+    def spy(logs: np.ndarray) -> np.ndarray:
+        sizes.append(logs.size)
+        return exp(logs)
+
+    monkeypatch.setattr(np, "exp", spy)
+    # One state of no reward, then four of one, each with three weights.
+    for most, expected in ((9, [3, 9, 3]), (2, [3] * 5)):
+        sizes.clear()
+        monkeypatch.setattr(counts, "_WEIGHTS_AT_ONCE", most)
+        assert program.values([1, 2]) == pytest.approx(values, rel=1e-14)
+        assert sizes == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -111,6 +112,11 @@ def test_the_best_split_is_that_of_a_program_by_hand() -> None:
     assert _best_split(split, np.array([0.0, 2.0, 3.0]), prior) == pytest.approx(1.5)
     assert _best_split(split, np.array([1.0, 2.0, 3.5]), prior) == pytest.approx(0.5 + 1.75)
     assert _best_split(split, np.zeros(3), prior) == 0
+
+
+def test_a_program_without_a_solution_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "linprog", lambda *_, **__: SimpleNamespace(x=None))
+    assert _best_split(csr_array(np.eye(2)), np.ones(2), np.full(2, 0.5)) == 0
 
 
 def test_each_pair_has_its_share_of_the_work(monkeypatch: pytest.MonkeyPatch) -> None:

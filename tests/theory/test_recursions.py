@@ -140,7 +140,9 @@ class TwinFromAbove(Twin):
 def test_bounds_from_below_are_those_of_the_twin(name: str) -> None:
     grid = grid_of(name)
     bound, twin = Lower(grid), TwinFromBelow(grid)
-    padded, ranges, _ = bound._state
+    padded, ranges, work = bound._state
+    assert padded.shape == (twin.points + 2 * grid.margin,)
+    assert work.shape == (len(twin.tried) + 2, twin.points)
     for plays in (1, 2, 31, 32, 33, 70):
         bound.advance(plays)
         while twin.plays < plays:
@@ -156,7 +158,9 @@ def test_policies_are_those_of_the_twin(name: str) -> None:
     grid = grid_of(name)
     choices = np.full((70, len(grid.shares), len(grid.log_odds)), -1, np.int16)
     bound, quiet, twin = Upper(grid, choices=choices), Upper(grid), TwinFromAbove(grid)
-    padded, ranges, _ = bound._state
+    padded, ranges, work = bound._state
+    assert padded.shape == (2, twin.points + 2 * grid.margin)
+    assert work.shape == (len(twin.tried) + 6, twin.points)
     curve = [0.0]
     for plays in (1, 2, 31, 32, 33, 70):
         bound.advance(plays)
