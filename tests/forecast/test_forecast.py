@@ -37,41 +37,10 @@ def found() -> Forecast:
     return fpb.forecast(SHOP, horizon=300, runs=200, seed=4)
 
 
-def test_json_of_the_contract(found: Forecast) -> None:
-    content = json.loads(json.dumps(found.as_dict(), allow_nan=False))
-    for key in ("problem", "horizon", "policy", "first_arm", "regret", "per_truth", "floor"):
-        assert key in content
-    assert content["regret"].keys() == {"mean", "interval", "q95"}
-    assert {"error", "median", "q95", "share"} == content["until_sure"].keys()
-    assert content["baselines"].keys() == {"always 12 EUR", "thompson"}
-    assert {"by", "regret", "worst"} <= content["off"].keys()
-    assert (content["problem"], content["horizon"], content["policy"]) == ("shop", 300, "frugal")
-
-
-def test_regret_is_that_of_a_simulation(found: Forecast) -> None:
-    result = fpb.simulate(SHOP, "frugal", truth="prior", horizon=300, runs=200, seed=4)
-    regret = result.final_regret("frugal")
+def test_no_policy_is_below_the_floor(found: Forecast) -> None:
     content = found.as_dict()
-    assert content["regret"]["mean"] == pytest.approx(regret.mean())
-    assert content["regret"]["q95"] == pytest.approx(np.quantile(regret, 0.95))
-    low, high = result.confidence_interval("frugal")
-    assert content["regret"]["interval"] == pytest.approx([low[-1], high[-1]])
-    drawn = truths(SHOP, "prior", 4, range(200))
-    own = regret[np.array(drawn) == 2].mean()
-    assert content["per_truth"]["thrifty"] == pytest.approx(own)
-    thompson = fpb.simulate(SHOP, "thompson", truth="prior", horizon=300, runs=200, seed=4)
-    lost = thompson.final_regret("thompson").mean()
-    assert content["baselines"]["thompson"] == pytest.approx(lost)
-
-
-def test_the_other_numbers(found: Forecast) -> None:
-    content = found.as_dict()
-    assert content["first_arm"] == fpb.Agent(SHOP).ask().arm
-    # What 12 EUR loses: .9, 0 and 2.1 per play, under priors of a half, a quarter, a quarter.
-    assert content["baselines"]["always 12 EUR"] == pytest.approx(300 * (0.45 + 0.525))
     assert content["floor"] == pytest.approx(fpb.floor(SHOP, 300).value, rel=0.01)
     assert content["floor"] <= content["regret"]["mean"]
-    assert list(found.floors or {})[-1] == 300
     off = content["off"]
     assert off["worst"] >= off["regret"] > content["regret"]["mean"]
 
@@ -235,7 +204,7 @@ def test_every_number_of_the_contract(found: Forecast) -> None:
     lost, drawn = regret.final_regret("frugal"), np.array(truths(SHOP, "prior", 4, range(200)))
     low, high = regret.confidence_interval("frugal")
     thompson = fpb.simulate(SHOP, "thompson", truth="prior", horizon=300, runs=200, seed=4)
-    content = found.as_dict()
+    content = json.loads(json.dumps(found.as_dict(), allow_nan=False))
     assert content.pop("off").keys() == {"by", "regret", "worst", "thompson", "until"}
     assert content == {
         "problem": "shop",
@@ -259,7 +228,8 @@ def test_every_number_of_the_contract(found: Forecast) -> None:
         "floor_method": "pairs",
         "until_sure": {"error": 0.05, "median": plays[100], "q95": plays[190], "share": 1.0},
         "baselines": {
-            "always 12 EUR": pytest.approx(292.5),
+            # .9, 0 and 2.1 per play, under priors of a half, a quarter, a quarter.
+            "always 12 EUR": pytest.approx(300 * (0.45 + 0.525)),
             "thompson": pytest.approx(thompson.final_regret("thompson").mean()),
         },
     }

@@ -204,7 +204,7 @@ def test_blocks_of_states_change_nothing_and_progress_is_told(
 
     def spy(logs: np.ndarray) -> np.ndarray:
         sizes.append(logs.size)
-        return exp(logs)
+        return np.asarray(exp(logs))
 
     monkeypatch.setattr(np, "exp", spy)
     # One state of no reward, then four of one, each with three weights.
