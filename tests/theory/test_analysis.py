@@ -56,3 +56,50 @@ def test_a_notebook_shows_a_case_as_the_text_does() -> None:
     assert text.endswith("\n" + "\n".join(lines))
     assert " ".join(text.split()).startswith(f"{rows[0][0]}: {rows[0][1]} ")
     assert len(lines) >= 4
+
+
+def test_the_first_line_counts_and_words_agree_with_the_numbers() -> None:
+    one = analyze(Problem.bernoulli([[0.9, 0.5], [0.8, 0.5]], name="p"))
+    assert one.summary == "p: 2 models, 2 arms, of which 1 is best under some model"
+    assert one.tie_notice is None
+    assert "Note" not in repr(one)
+    assert analyze("paper:two").summary.endswith("of which 2 are best under some model")
+    context = Problem.bernoulli([[[0.9, 0.5]], [[0.8, 0.5]]], contexts=["x"], name="p")
+    assert analyze(context).summary == (
+        "p: 2 models, 2 arms, of which 1 is best in some of 1 context"
+    )
+    tied = analyze(Problem.bernoulli([[0.5, 0.5], [0.4, 0.4]]))
+    assert tied.tie_notice == (
+        "2 models (theta1 and 1 other) with tied best arms: the first of them counts as best, so "
+        "the order of the arms decides which models count as confused."
+    )
+    assert repr(tied).splitlines()[1] == f"Note: {tied.tie_notice}"
+
+
+def test_several_cases_in_a_notebook_are_rows_of_one_table() -> None:
+    """Where a case has no bound of optimist there is a dash."""
+    analysis = analyze(Problem.bernoulli([[0.5, 0.5], [0.5, 0.9]]))
+    head, *rows = Cells(analysis._repr_html_()).rows
+    assert head == ["truth", "losses", *analysis.cases[1].facts] or set(head) == {
+        "truth",
+        "losses",
+        *analysis.cases[1].facts,
+    }
+    for case, row in zip(analysis.cases, rows, strict=True):
+        named = dict(zip(head, row, strict=True))
+        assert (named.pop("truth"), named.pop("losses")) == (case.truth, case.outlook)
+        assert named == {"optimist": "–"} | case.facts
+
+
+def test_cases_are_counted_by_what_wraps_their_loop() -> None:
+    seen: list[int] = []
+
+    def watched(indices: Any) -> Any:
+        for index in indices:
+            seen.append(index)
+            yield index
+
+    analyze("paper:two", progress=watched)
+    assert seen == [0, 1]
+    analyze("paper:two", "theta2", progress=watched)
+    assert seen == [0, 1, 1]

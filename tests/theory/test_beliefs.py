@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import cache
 
@@ -11,7 +12,9 @@ from scipy.special import expit
 
 import fpbandits as fpb
 from fpbandits.core.arrays import Floats
+from fpbandits.theory.beliefs import Beliefs
 from fpbandits.theory.floor import floor, floor_curve
+from fpbandits.theory.ratios import Atoms, log_ratio
 
 
 def bracket(problem: fpb.Problem, horizon: int) -> tuple[float, float]:
@@ -177,7 +180,7 @@ def test_concave_in_the_prior_and_growing_in_time() -> None:
         found = floor_curve(problem, range(1, 201, 3))
         return np.array([each.value for each in found])
 
-    curves = np.array([low(share) for share in np.linspace(0.05, 0.95, 19)])
+    curves = np.array([low(share) for share in np.linspace(0.05, 0.95, 10)])
     assert (np.diff(curves, axis=1) >= -1e-9).all()
     assert (np.diff(curves, n=2, axis=0) <= 1e-7).all()
 
@@ -211,3 +214,135 @@ def test_a_curve_has_the_floors_of_its_times() -> None:
     curve = floor_curve(problem, [10, 100, 1000])
     for horizon, found in zip([10, 100, 1000], curve, strict=True):
         assert found == floor(problem, horizon)
+
+
+def laid_by_the_words(
+    problem: fpb.Problem, horizon: int, budget: float, most_points: float
+) -> tuple[float, int, int]:
+    """The step of a grid, and its points below and above the prior's, by loops over candidates."""
+    ratios = [log_ratio(problem.rewards, pair) for pair in range(problem.pairs)]
+    atoms = [ratio for ratio in ratios if isinstance(ratio, Atoms)]
+    deviation = max(ratio.deviation for ratio in ratios)
+    end = 16 + max(0.0, math.log(horizon * min(deviation**2, 1)))
+
+    def finest(multiplications: float) -> float:
+        for number in range(60):
+            step = 0.001 * 250 ** (number / 59)
+            points = 2 * end / step
+            weights = sum(ratio.count_weights(step) for ratio in ratios)
+            tried = points * horizon * weights / len(problem.arms)
+            if points <= most_points and tried <= multiplications:
+                return float(step)
+        return 0.25
+
+    def added(step: float) -> float:
+        return sum(float(atom.added_variance(np.array([step]))[0]) for atom in atoms)
+
+    only_atoms = len(atoms) == len(ratios)
+    step = finest(budget if only_atoms else 4 * budget)
+    hard = 0 < deviation / 4 < step
+    if hard:
+        step = max(deviation / 4, finest(10 * min(budget, 2e8)))
+    if only_atoms:
+        candidates = [step * 4 ** (number / 599) for number in range(600)]
+        for atom in atoms:
+            candidates += [abs(ratio) / n for ratio in atom.ratio for n in range(1, 65)]
+        candidates = [each for each in candidates if step * (1 - 1e-12) <= each <= 4 * step]
+        least = min(map(added, candidates))
+        most = max(1.05 * least, 0.01 if hard else 1e-9)
+        step = max(each for each in candidates if added(each) <= most)
+    prior = problem.prior or (0.5, 0.5)
+    at = math.log(prior[1] / prior[0])
+    below, above = (math.ceil(max(end + side * at, 0) / step) + 1 for side in (1, -1))
+    return step, below, above
+
+
+GRIDS: dict[str, tuple[fpb.Problem, int, float, float]] = {
+    "several values": (
+        fpb.Problem.bernoulli([[0.62, 0.5], [0.4, 0.57]], prior={"theta1": 3, "theta2": 1}),
+        500,
+        1e7,
+        math.inf,
+    ),
+    "one value of each arm": (fpb.load_problem("paper:two"), 1000, 1e6, math.inf),
+    "few plays": (fpb.Problem.bernoulli([[0.7, 0.6], [0.4, 0.5]]), 3, 1e9, math.inf),
+    "few points": (fpb.Problem.bernoulli([[0.7, 0.6], [0.4, 0.5]]), 50, 1e9, 700),
+    "nothing to spend": (fpb.Problem.bernoulli([[0.7, 0.6], [0.4, 0.5]]), 50, 1.0, math.inf),
+    "hard": (fpb.Problem.bernoulli([[0.51, 0.5], [0.49, 0.5]]), 5000, 1e6, math.inf),
+    "hard, and much to spend": (
+        fpb.Problem.bernoulli([[0.505, 0.5], [0.495, 0.51]]),
+        10**5,
+        1e9,
+        math.inf,
+    ),
+    "hard, at its own step": (
+        fpb.Problem.bernoulli([[0.55, 0.5], [0.45, 0.52]]),
+        300,
+        1e5,
+        math.inf,
+    ),
+    "normal": (fpb.Problem.gaussian([[0, 0.5], [0.4, 0]], deviation=0.7), 100, 1e6, math.inf),
+    "normal and hard": (
+        fpb.Problem.gaussian([[0, 0.5], [0.02, 0.49]], deviation=0.7),
+        1000,
+        1e5,
+        math.inf,
+    ),
+    "normal, of which one tells nothing": (
+        fpb.Problem.gaussian([[0, 0.3], [0.5, 0.3]], deviation=0.7),
+        100,
+        1e6,
+        math.inf,
+    ),
+    "contexts": (
+        fpb.Problem.bernoulli(
+            [[[0.7, 0.5], [0.3, 0.4]], [[0.6, 0.65], [0.45, 0.38]]],
+            contexts=["a", "b"],
+            shares=[0.3, 0.7],
+        ),
+        200,
+        1e6,
+        math.inf,
+    ),
+    "all but certain": (
+        fpb.Problem.bernoulli([[0.7, 0.6], [0.4, 0.5]], prior={"theta1": 1e12, "theta2": 1}),
+        10,
+        1e6,
+        math.inf,
+    ),
+    "all but certain of the other": (
+        fpb.Problem.bernoulli([[0.7, 0.6], [0.4, 0.5]], prior={"theta1": 1, "theta2": 1e12}),
+        10,
+        1e6,
+        math.inf,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_a_grid_is_as_fine_as_it_may_be(name: str) -> None:
+    problem, horizon, budget, most_points = GRIDS[name]
+    step, below, above = laid_by_the_words(problem, horizon, budget, most_points)
+    grid = Beliefs.of(problem, horizon, budget, most_points)
+    assert grid.step == pytest.approx(step, rel=1e-9)
+    assert (grid.start, len(grid.log_odds)) == (below, below + 1 + above)
+    prior = problem.prior or (0.5, 0.5)
+    assert np.diff(grid.log_odds) == pytest.approx(grid.step)
+    assert grid.log_odds[below] == pytest.approx(math.log(prior[1]) - math.log(prior[0]))
+    odds = [math.exp(x) for x in grid.log_odds]
+    assert grid.posterior == pytest.approx(np.array([[1 / (1 + u), u / (1 + u)] for u in odds]))
+    assert grid.prior.tolist() == list(prior)
+    assert grid.shares.tolist() == list(problem.shares or (1.0,))
+    farthest = [
+        max(map(abs, [*t.shifts.tolist(), *(t.shifts + t.widths).tolist()]), default=0)
+        for t in grid.transitions
+    ]
+    assert grid.margin == max(farthest)
+    assert grid.decay == pytest.approx([math.exp(-grid.step * (k + 1)) for k in range(grid.margin)])
+
+
+def test_a_grid_of_rewards_that_settle_everything_has_no_margin() -> None:
+    """A wrong first play costs 1 with probability ½, and there is no second one."""
+    sure = fpb.Problem.bernoulli([[1.0, 0.0], [0.0, 1.0]])
+    assert Beliefs.of(sure, 10).margin == 0
+    assert floor(sure, 10) == fpb.Floor(0.5, 0.5, "belief")

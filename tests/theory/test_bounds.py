@@ -25,7 +25,7 @@ def test_k_at_round_distances(alpha: float, k: int) -> None:
     assert k_of(alpha) == k
 
 
-@reproducible
+@settings(reproducible, max_examples=80)  # loops take their time
 @given(st.floats(0.02, 1))
 @example(1.0)
 @example(0.6 - 0.4)
@@ -78,6 +78,44 @@ def test_the_rest_of_the_sum_is_enclosed(monkeypatch: pytest.MonkeyPatch) -> Non
             for k in range(k_of(alpha), k_of(alpha) + 32)
         )
         assert abs(separation(np.array([alpha]), 2).K[0] - exact) < 0.15 * rest
+
+
+@pytest.mark.parametrize("first", [3.0, 60.0, 5000.0])
+@pytest.mark.parametrize("c", [1.0, 2.0, 12.0])
+def test_the_rest_is_between_two_integrals(first: float, c: float) -> None:
+    """Terms that decrease add up to no less than their integral, and to no more than one added."""
+    from scipy.integrate import quad
+
+    n = first + 12 * c
+    g = n - c * math.log(n)
+    slope = 1 - c / n
+    low = quad(lambda x: (n + x) / (g + x) ** 5, 0, np.inf, epsabs=0, epsrel=1e-11)[0]
+    high = quad(lambda x: (n + x) / (g - 1 + slope * x) ** 5, 0, np.inf, epsabs=0, epsrel=1e-11)[0]
+    high += n / (g - 1) ** 5
+    found = bounds._rest(np.array([n]), np.array([g]), np.array([c]))
+    assert found[0] == pytest.approx((low + high) / 2, rel=1e-9)
+    exact = math.fsum(k / math.floor(k - c * math.log(k)) ** 5 for k in np.arange(n, n + 10**5))
+    assert low < exact < high
+
+
+def test_decimal_arithmetic_is_for_doubts_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes a hundred times as long: where floats are exact enough, it is left alone."""
+    monkeypatch.setattr(bounds, "_first_exactly", None)
+    alphas = [0.55, 0.31, 0.083, 0.0301]
+    times = separation(np.array(alphas), 2)
+    assert times.k == [k_of(alpha) for alpha in alphas]
+    # One rounding away from a whole number, and where k has more digits than g can lose.
+    for alpha in (0.6550455631766782, 1e-6):
+        with pytest.raises(TypeError):
+            separation(np.array([alpha]), 2)
+
+
+@pytest.mark.parametrize("alpha", [2.5, 2.6, 2.8, 3.0, 3.4, 3.5, 7.0, 400.0])
+def test_k_where_models_are_far_apart(alpha: float) -> None:
+    """Without a range of rewards α may be above 1; from √(6 ln 3) = 2.567 on k is 3."""
+    times = separation(np.array([alpha]), 3)
+    assert times.k == [k_of(alpha)] == [3 if alpha > 2.567 else 4]
+    assert times.K[0] == pytest.approx(K_of(alpha, 3), rel=1e-10)
 
 
 @pytest.mark.parametrize("k", [49, 100, 139, 1000, 54321])

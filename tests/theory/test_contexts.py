@@ -287,3 +287,40 @@ def test_json_has_contexts_and_what_was_by_arm_by_context(
     assert case["confusion_set"] == ["loyal"]
     assert case["regime"] == "logarithmic"
     assert set(case["ucb1"]) == {"log_coefficient", "constant"}
+
+
+@pytest.mark.parametrize("count", [1, 3, 4])
+def test_three_contexts_that_tell_are_named(count: int) -> None:
+    means = [[[0.9, 0.5]] * count, [[0.4, 0.5]] * count]
+    problem = Problem.bernoulli(means, contexts=[f"x{k}" for k in range(count)])
+    told = ", ".join(f"x{k} tells it from theta2" for k in range(min(count, 3)))
+    (case,) = cases(problem, "theta1")
+    assert case.verdict == f"bounded: for free, {told}{' …' if count > 3 else ''}"
+
+
+def test_a_case_in_words_and_in_the_users_units() -> None:
+    """theta2 looks like theta1 while 12 EUR is sold on mobiles."""
+    means = 10 * np.array([MEANS["loyal"], MEANS["thrifty"]])
+    problem = Problem.bernoulli(means, contexts=["m", "d"], range=(0, 10))
+    (case,) = cases(problem, "theta2")
+    coefficient = 10 * 0.1 / kl_bernoulli(0.4, 0.9)
+    logs, sums = 10 * (8 / 0.1 + 8 / 0.2), 10 * (1 + math.pi**2 / 3) * 0.3
+    assert " ".join(str(case).split()) == (
+        "theta2: losses never stop: playing the best arms does not tell theta2 from theta1, so "
+        "other arms must be tried again and again. In the long run this costs at least "
+        f"{math.log(10) * coefficient:.4g} more each time the number of plays grows tenfold "
+        "best arm arm2 in m; arm1 in d "
+        f"any policy regret ≥ {coefficient:.4g} · ln T in the long run "
+        f"UCB1 in each regret ≤ {sums:.1f} + {logs:.4g} · ln T"
+    )
+    gaps = {"m": {"arm1": 1.0, "arm2": 0.0}, "d": {"arm1": 0.0, "arm2": 2.0}}
+    assert case.gaps == {name: pytest.approx(row) for name, row in gaps.items()}
+
+
+def test_with_tied_best_arms_losses_can_stop() -> None:
+    """A policy may play the second of two best arms, which need not tell."""
+    tied = Problem.bernoulli([[[0.5, 0.5]], [[0.4, 0.6]]], contexts=["all"])
+    first, second = cases(tied)
+    assert first.outlook == "losses can stop: for free, all tells it from theta2"
+    assert second.outlook == "losses stop: the same decisions are best under every model"
+    assert first.facts["best arm"] == "arm1 in every context"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fpbandits import InputError, Problem, load_problem
-from fpbandits.theory.figure import MOST_MODELS, structure_figure
+from fpbandits.theory.figure import _CONFUSIONS, MOST_MODELS, structure_figure
 from fpbandits.theory.structure import Structure
 
 
@@ -102,3 +102,96 @@ def test_ties_have_marks_of_their_own() -> None:
         "best arm",
         "tied with it",
     ]
+
+
+def test_where_marks_and_lines_are() -> None:
+    """Marks stand a fifth of a column to the right, where no number is; lines between contexts."""
+    problem = Problem.bernoulli(
+        [[[0.9, 0.5], [0.8, 0.8]], [[0.4, 0.5], [0.8, 0.6]]],
+        contexts=["m" * 13, "d" * 12],
+        arms=["$9", "$12"],
+        models=["loyal $", "thrifty $"],
+        name="shop $a$",
+    )
+    figure = structure_figure(problem)
+    left, right = figure.axes[:2]
+    tied, best = (np.asarray(each.get_offsets()) for each in left.collections[:2])
+    assert tied == pytest.approx(np.array([[0.2, 0], [2.2, 0], [3.2, 0], [1.2, 1], [2.2, 1]]))
+    assert best == pytest.approx(np.array([[0.2, 0], [2.2, 0], [1.2, 1], [2.2, 1]]))
+    assert [line.get_xdata() for line in left.lines] == [[1.5, 1.5]]
+    (above,) = left.child_axes
+    assert words(above.get_xticklabels()) == ["m" * 11 + "…", "d" * 12]
+    assert figure.get_suptitle() == "shop $a$: 2 models, 2 arms, 2 contexts"
+    names = [*above.get_xticklabels(), *left.get_xticklabels(), *left.get_yticklabels()]
+    names += [*right.get_xticklabels(), *figure.texts]
+    assert not any(name.get_parse_math() for name in names), "a dollar is no formula"
+    assert (left.get_title(), right.get_title()) == (
+        "mean reward",
+        "who looks like whom while you play well",
+    )
+    (plain, *_) = structure_figure(Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]])).axes[1:]
+    assert plain.get_title() == "who looks like whom while the best arm is played"
+    # Numbers are light on dark: below the middle of all means, which is 0.65.
+    assert [(text.get_text(), text.get_color()) for text in left.texts] == [
+        ("0.9 ", "black"),
+        ("0.5 ", "white"),
+        ("0.8 ", "black"),
+        ("0.8 ", "black"),
+        ("0.4 ", "white"),
+        ("0.5 ", "white"),
+        ("0.8 ", "black"),
+        ("0.6 ", "white"),
+    ]
+
+
+def test_one_context_is_named_and_so_are_forty_but_not_more() -> None:
+    for count in (1, 40, 41):
+        contexts = [f"x{number}" for number in range(count)]
+        problem = Problem.bernoulli(np.full((2, count, 2), 0.5), contexts=contexts)
+        left = structure_figure(problem).axes[0]
+        assert [words(axes.get_xticklabels()) for axes in left.child_axes] == (
+            [contexts] if count <= 40 else []
+        )
+        assert len(left.lines) == (count - 1 if count <= 40 else 0)
+
+
+@pytest.mark.parametrize(("models", "arms", "written"), [(40, 16, 640), (2, 17, 0), (41, 1, 0)])
+def test_means_are_written_where_there_is_room(models: int, arms: int, written: int) -> None:
+    problem = Problem.bernoulli(np.random.default_rng(0).random((models, arms)))
+    left, right = structure_figure(problem).axes[:2]
+    assert len(left.texts) == written
+    lines = [number - 0.5 for number in range(models)] if models <= 40 else []
+    for axis in (right.xaxis, right.yaxis):
+        assert axis.get_minorticklocs().tolist() == lines
+    if models <= 40:
+        assert right.get_xticks().tolist() == right.get_yticks().tolist() == list(range(models))
+        assert words(right.get_yticklabels()) == list(problem.models)
+    else:
+        assert right.yaxis.get_major_formatter()(0, None) == "no. 1"
+
+
+def test_names_that_need_more_room_than_thirty_letters_stand_upright() -> None:
+    for letters, degrees in ((15, 0), (16, 90)):
+        names = ["a" * letters, "b" * 15]
+        problem = Problem.bernoulli([[0.9, 0.5], [0.9, 0.95]], arms=names, models=names)
+        left, right = structure_figure(problem).axes[:2]
+        for axes in (left, right):
+            assert {label.get_rotation() for label in axes.get_xticklabels()} == {degrees}
+            assert {label.get_rotation() for label in axes.get_yticklabels()} == {0}
+
+
+def test_kinds_of_confusion_have_their_colours() -> None:
+    """Under the second model the second arm ties with the first: nobody needs to tell it apart."""
+    for means, labels in (
+        ([[0.5, 0.5], [0.2, 0.5], [0.7, 0.5]], list(_CONFUSIONS)),
+        ([[0.5, 0.5], [0.2, 0.5]], list(_CONFUSIONS)[1:]),
+        ([[0.9, 0.5], [0.2, 0.5]], list(_CONFUSIONS)[:1]),
+    ):
+        figure = structure_figure(Problem.bernoulli(means))
+        image = figure.axes[1].images[0]
+        assert image.get_clim() == (0, 2)
+        (legend,) = [each for each in figure.legends if words(each.get_texts())[0] in _CONFUSIONS]
+        assert words(legend.get_texts()) == labels
+        for label, patch in zip(labels, legend.get_patches(), strict=True):
+            kind = list(_CONFUSIONS).index(label) + 1
+            assert image.to_rgba(np.array(kind)) == pytest.approx(patch.get_facecolor())

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fpbandits as fpb
-from fpbandits.theory.floor import floor, floor_curve, regret_by_belief
+from fpbandits.theory.floor import floor, floor_curve, is_known, regret_by_belief
 
 Rewards = tuple[tuple[int, ...], ...]
 """How often each arm paid each reward."""
@@ -94,6 +94,54 @@ def test_a_policy_by_posterior_and_time_is_evaluated(case: int) -> None:
     assert found[-1] == pytest.approx(exact, rel=5e-2), "beliefs near a threshold are shared out"
 
 
+def test_a_policy_is_evaluated_exactly_where_every_belief_is_on_the_grid() -> None:
+    """Rewards halve the odds, double them, or settle everything; then the policy plays wrongly."""
+    chances = np.array(
+        [
+            [[0.4, 0.2, 0.4, 0.0], [0.2, 0.6, 0.0, 0.2]],
+            [[0.2, 0.4, 0.0, 0.4], [0.4, 0.3, 0.3, 0.0]],
+        ]
+    )
+    problem = fpb.Problem.discrete(
+        chances.tolist(), support=[0, 0.25, 0.5, 1], prior={"theta1": 2, "theta2": 3}
+    )
+    check_exactly(problem, chances)
+
+
+def test_what_leaves_the_grid_counts_as_certain() -> None:
+    """A success of an arm that all but never succeeds under a model moves log-odds by 31."""
+    means = np.array([[1e-14, 0.5], [0.5, 1e-14]])
+    check_exactly(fpb.Problem.bernoulli(means), np.stack([1 - means, means], axis=-1))
+
+
+def check_exactly(problem: fpb.Problem, chances: np.ndarray) -> None:
+    """Compare the regret after each play of a policy that is wrong where it is certain."""
+
+    def decide(t: int, posterior: list[Fraction]) -> int:
+        return int(posterior[0] < Fraction(41, 100) + Fraction(t, 50))
+
+    found = regret_by_belief(
+        problem, lambda t, p: (p[:, 0] < 0.41 + t / 50).astype(np.intp), horizon=6
+    )
+    exact = Exact(problem, chances)
+    assert found == pytest.approx([float(exact.of(decide, time)) for time in range(1, 7)])
+
+
+def test_a_policy_is_evaluated_on_some_thousands_of_points() -> None:
+    """The finest step that allows 5,000, of steps a tenth apart; and on both certainties."""
+    rows = set()
+
+    def decide(t: int, posterior: np.ndarray) -> np.ndarray:
+        rows.add(len(posterior))
+        assert posterior[-2:].tolist() == [[1, 0], [0, 1]]
+        return np.zeros(len(posterior), np.intp)
+
+    lost = regret_by_belief(fpb.Problem.gaussian([[0, 1], [1, 0]], deviation=1), decide, 3)
+    assert lost == pytest.approx([0.5, 1.0, 1.5])
+    (points,) = rows
+    assert 4_500 < points < 5_010
+
+
 def test_figures_of_the_papers_two_models() -> None:
     """As computed by another program, with another grid."""
     found = floor_curve("paper:two", [100, 1000, 10_000])
@@ -110,6 +158,69 @@ def test_each_method_where_it_applies() -> None:
         "pairs",
     ]
     assert floor(three, 1000).method == "pairs"
+
+
+def test_where_a_floor_is_known() -> None:
+    """For up to 2,000 models and a million plays, but not for revenue."""
+    most = fpb.Problem.bernoulli(np.full((2_000, 1), 0.5))
+    more = fpb.Problem.bernoulli(np.full((2_001, 1), 0.5))
+    revenue = fpb.Problem.revenue([[0.5, 0.2], [0.1, 0.2]], [[30, 60], [30, 90]], shape=2)
+    assert is_known(most, 10**6)
+    assert not is_known(most, 10**6 + 1)
+    assert not is_known(more, 1)
+    assert not is_known(revenue, 1)
+    with pytest.raises(fpb.InputError, match="be at most 1,000,000"):
+        floor("paper:two", 10**6 + 1)
+
+
+def test_counts_reach_as_far_as_a_million_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With four kinds of rewards C(T + 4, 4) states: T = 67 is the last below a million.
+
+    What is lost by then must be lost in more plays, too, where pairs of models prove less.
+    """
+    three = fpb.Problem.bernoulli([[0.5, 0.4], [0.5, 0.6], [0.3, 0.35]])
+    asked: list[list[int]] = []
+    shares: list[float] = []
+
+    def count(problem: fpb.Problem, times: list[int], tell: Callable[[float], None]) -> object:
+        asked.append(list(times))
+        tell(1.0)
+        return tuple(fpb.Floor(2.0 * time, 2.0 * time, "counts") for time in times)
+
+    def pair(problem: fpb.Problem, times: list[int], tell: Callable[[float], None]) -> np.ndarray:
+        asked.append(list(times))
+        tell(0.0)
+        tell(1 / 3)
+        return np.array([133.0, 134.0, 140.0])
+
+    monkeypatch.setattr("fpbandits.theory.floor._by_counts", count)
+    monkeypatch.setattr("fpbandits.theory.floor.floor_by_pairs", pair)
+    assert floor_curve(three, [10, 67, 68, 69, 1000], shares.append) == (
+        fpb.Floor(20.0, 20.0, "counts"),
+        fpb.Floor(134.0, 134.0, "counts"),
+        fpb.Floor(134.0, None, "counts"),
+        fpb.Floor(134.0, None, "pairs"),
+        fpb.Floor(140.0, None, "pairs"),
+    )
+    assert asked == [[10, 67, 67], [68, 69, 1000]]
+    assert shares == [0.25, 0.25, 0.5]
+    assert floor_curve(three, [67], shares.append) == (fpb.Floor(134.0, 134.0, "counts"),)
+    assert shares[3:] == [1.0]
+    normal = fpb.Problem.gaussian([[0, 1e-3], [1e-3, 0], [0, 0]], deviation=1)
+    monkeypatch.setattr("fpbandits.theory.floor.floor_by_pairs", lambda *_: np.array([1e-4]))
+    assert floor(normal, 5) == fpb.Floor(1e-4, None, "pairs")
+
+
+def test_of_two_models_a_third_of_the_work_is_the_lower_bound() -> None:
+    shares: list[float] = []
+    floor_curve("paper:two", [50, 100], shares.append)
+    half = len(shares) // 2
+    assert shares == sorted(shares)
+    assert 1 / 6 in shares[:half]
+    assert 1 / 3 in shares[:half]
+    assert min(shares) > 0
+    assert shares[-1] == 1
+    assert 2 / 3 in shares[half:]
 
 
 def test_models_that_the_prior_rules_out_do_not_count() -> None:
@@ -149,8 +260,10 @@ def test_floors_of_revenue_are_refused() -> None:
 
 def test_other_problems_are_not_evaluated_by_belief() -> None:
     problem = fpb.load_problem("paper:permutations")
-    with pytest.raises(fpb.InputError, match="two models without contexts"):
-        regret_by_belief(problem, lambda t, p: np.zeros(len(p), int), 10)
+    apart = fpb.Problem.bernoulli([[[0.4, 0.5]], [[0.5, 0.4]]], contexts=["only"])
+    for each in (problem, apart):
+        with pytest.raises(fpb.InputError, match="two models without contexts"):
+            regret_by_belief(each, lambda t, p: np.zeros(len(p), int), 10)
 
 
 RANDOM = np.random.default_rng(11)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from oracle import kl_bernoulli
 from scipy.optimize import linprog, minimize
 
 from fpbandits import Problem, analyze, load_problem
@@ -78,3 +79,40 @@ def test_the_most_even_of_the_cheapest_has_the_least_norm() -> None:
             assert found @ found <= best.fun + 1e-5
             several += bool(np.count_nonzero(found) > len(gain))
     assert several > 10
+
+
+def test_a_single_cheapest_mixture_is_exact() -> None:
+    """Of gains and needs of different size: no digit is lost."""
+    gain = np.array([[2e-3, 0.0], [0.0, 3e2]])
+    assert _cover(gain, np.array([1.0, 7.0])) == pytest.approx([500, 7 / 300], rel=1e-14)
+    assert _cover(gain, np.array([1.0, -7.0])) == pytest.approx([500, 0], rel=1e-14)
+    assert _cover(gain, np.array([0.0, -7.0])).tolist() == [0, 0]
+    assert _cover(np.array([[4.0, 1.0]]), np.array([3.0])) == pytest.approx([0.75, 0], rel=1e-14)
+
+
+@pytest.mark.parametrize("scale", [1e-7, 1.0, 1e7])
+def test_of_equally_cheap_arms_each_is_played_as_often(scale: float) -> None:
+    found = _cover(scale * np.array([[2.0, 2.0, 1.0]]), np.array([1.0]))
+    assert found == pytest.approx([0.25 / scale, 0.25 / scale, 0], rel=1e-6, abs=1e-8 / scale)
+    two = _cover(scale * np.array([[3.0, 3.0], [1.0, 0.5]]), np.array([6.0, 1.0]))
+    # x + y = 2 and x + y/2 ≥ 1 leave x ≥ 0: the most even is (1, 1).
+    assert two == pytest.approx([1 / scale, 1 / scale], rel=1e-6)
+
+
+def test_arms_that_tie_for_best_tell_what_they_can_at_no_cost() -> None:
+    """theta3 is told by arm2, which is as good; theta2 only by arm3. Each takes 1/kl plays."""
+    problem = Problem.bernoulli(
+        [[0.5, 0.5, 0.3, 0.2], [0.5, 0.5, 0.8, 0.2], [0.5, 0.7, 0.3, 0.2], [0.5, 0.5, 0.3, 0.2]]
+    )
+    case = analyze(problem, "theta1").cases[0]
+    assert case.theorem2.confusion_set == ("theta2", "theta3")
+    pulls = case.theorem2.all_arms.pulls
+    expected = {"arm2": 1 / kl_bernoulli(0.5, 0.7), "arm3": 1 / kl_bernoulli(0.3, 0.8), "arm4": 0}
+    assert pulls == {arm: pytest.approx(plays) for arm, plays in expected.items()}
+    assert case.theorem2.all_arms.coefficient == pytest.approx(0.2 / kl_bernoulli(0.3, 0.8))
+    # Plays of arm3 tell of theta3 as well, so that fewer of arm2 are missing.
+    problem = Problem.bernoulli([[0.5, 0.5, 0.3], [0.5, 0.5, 0.8], [0.5, 0.7, 0.4]])
+    pulls = analyze(problem, "theta1").cases[0].theorem2.all_arms.pulls
+    own = 1 - pulls["arm3"] * kl_bernoulli(0.3, 0.4)
+    assert 0 < own < 1
+    assert pulls["arm2"] == pytest.approx(own / kl_bernoulli(0.5, 0.7))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import pytest
+from scipy import stats
 
 import fpbandits as fpb
 from fpbandits.core.arrays import Floats
-from fpbandits.theory.ratios import Transitions, log_ratio
+from fpbandits.theory.ratios import Atoms, Continuous, Transitions, log_ratio
 
 PROBLEMS = {
     "bernoulli": fpb.Problem.bernoulli([[0.3, 0.5], [0.6, 0.5]]),
@@ -67,3 +71,135 @@ def test_bins_of_continuous_rewards_hold_what_is_drawn(name: str) -> None:
     ):
         seen = np.histogram(drawn, [-np.inf, *edges, np.inf])[0] / 1e5
         assert (np.abs(seen - own) <= 5 * np.sqrt(own / 1e5) + 1e-4).all()
+
+
+def atoms(first: list[float], second: list[float]) -> Atoms:
+    return Atoms(np.array(first), np.array(second))
+
+
+def test_values_of_a_ratio_have_the_chances_of_their_rewards() -> None:
+    """Two rewards tell ln 1.5, one tells the opposite; of two more each rules a model out."""
+    found = atoms([0.2, 0.2, 0.3, 0.3, 0.0], [0.3, 0.3, 0.2, 0.0, 0.2])
+    assert found.ratio == pytest.approx([-math.log(1.5), math.log(1.5)])
+    assert found.under_first == pytest.approx([0.3, 0.4])
+    assert found.under_second == pytest.approx([0.2, 0.6])
+    assert found.deviation == pytest.approx(math.log(1.5) * math.sqrt(0.7))
+    assert found.count_weights(0.1) == 4
+
+
+def test_steps_that_fit_are_parts_of_a_ratio() -> None:
+    found, step = atoms([0.2, 0.8], [0.5, 0.5]), 0.013
+    parts = [abs(ratio) / n for ratio in found.ratio for n in range(1, 65)]
+    expected = [part for part in parts if step <= part <= 4 * step]
+    assert sorted(found.fitting_steps(step)) == pytest.approx(sorted(expected))
+    assert found.ratio[1] / 65 > step, "64 parts are the most"
+    assert len(expected) > 50
+
+
+def test_chords_add_the_variance_of_their_ends() -> None:
+    """ℓ becomes one of the two multiples of the step beside it, with the same mean."""
+    found = atoms([0.2, 0.5, 0.3], [0.5, 0.1, 0.4])
+    for step in (0.05, 0.3, 2.0):
+        added = 0.0
+        for ratio, chance in zip(found.ratio, found.under_first, strict=True):
+            low = math.floor(ratio / step) * step
+            up = (ratio - low) / step
+            added += chance * (up * (low + step - ratio) ** 2 + (1 - up) * (ratio - low) ** 2)
+        moment = found.under_first @ found.ratio**2
+        assert found.added_variance(np.array([step]))[0] == pytest.approx(added / moment)
+    whole = abs(found.ratio[0]) / np.arange(1, 65)
+    only = atoms([0.2, 0.5], [0.2 * math.exp(found.ratio[0]), 0.5])
+    assert only.added_variance(whole) == pytest.approx(np.zeros(64), abs=1e-12)
+    assert atoms([1.0], [1.0]).added_variance(np.array([0.1, 0.2])).tolist() == [0, 0]
+
+
+def test_a_ratio_that_is_a_multiple_of_the_step_but_for_rounding_is_on_the_grid() -> None:
+    found = atoms([0.9, 0.1], [0.2, 0.8])
+    up = found.ratio[1]
+    assert any(up / (up / n) < n for n in range(1, 200)), "rounding does this at times"
+    for n in range(1, 200):
+        assert found.transitions(up / n, 10**4).shifts[1] == n
+
+
+def test_chords_by_hand() -> None:
+    """On a grid with step ln 2, odds of 3 lie halfway between 2 and 4, and a third below."""
+    found = atoms([0.25, 0.75], [0.75, 0.25]).transitions(math.log(2), 100)
+    assert found.shifts.tolist() == [-2, 1]
+    assert found.widths.tolist() == [1, 1]
+    assert found.under_first == pytest.approx([0.75, 0.25])
+    assert found.under_second == pytest.approx([0.25, 0.75])
+    assert found.low_weight == pytest.approx([0.5, 0.125])
+    assert found.high_weight == pytest.approx([0.25, 0.125])
+    assert [each.tolist() for each in found.ends()] == [
+        [-2, 1, -1, 2],
+        pytest.approx([0.5, 0.125, 0.25, 0.125]),
+    ]
+
+
+def test_what_leaves_the_grid_at_once_is_certain() -> None:
+    """Odds fall to 1/4 or rise to 4 beyond a grid of one point, which has the step ln 2.
+
+    Below it lies certainty, by a chord to odds of 0; above it the value can only be larger.
+    """
+    found = atoms([0.8, 0.2], [0.2, 0.8]).transitions(math.log(2), 1)
+    assert found.shifts.tolist() == [-1, 1]
+    assert found.widths.tolist() == [0, 0]
+    assert found.low_weight == pytest.approx([0.4, 0.2])
+    assert found.high_weight.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("step", "deviation", "width", "first", "last"),
+    [
+        # 32 bins per deviation on the finest grid, 8 on the coarsest, 16 between the two.
+        (0.001, 1.0, 31, -136, 155),
+        (0.25, 10.0, 5, -36, 37),
+        (math.sqrt(0.001 * 0.25), 1.0, 4, -67, 76),
+        (0.25, 0.5, 1, -8, 11),  # no bin is below a step
+    ],
+)
+def test_bins_of_continuous_rewards(
+    step: float, deviation: float, width: int, first: int, last: int
+) -> None:
+    """They reach 4.5 deviations to both sides of 0.3, and are multiples of their width."""
+    found = Continuous(lambda at: (at, at), 0.3, deviation)
+    edges = found._edges(step)
+    assert edges.tolist() == [width * n for n in range(first, last + 1)]
+    reach = 4.5 * deviation
+    assert 0.3 - reach - width * step < edges[0] * step <= 0.3 - reach
+    assert 0.3 + reach < edges[-1] * step <= 0.3 + reach + width * step
+
+
+@pytest.mark.parametrize("name", ["gaussian", "beta", "rising"])
+def test_bins_lie_about_the_middle_of_the_ratio(name: str) -> None:
+    """Mean and deviation of ℓ by integration over rewards, with SciPy's densities."""
+    laws: list[Any]
+    if name == "gaussian":
+        problem = PROBLEMS[name]
+        laws = [stats.norm(mean, 2) for mean in (0, 1)]
+    else:
+        means = [0.6, 0.4] if name == "beta" else [0.25, 0.5]
+        problem = fpb.Problem.beta([[mean, 0.5] for mean in means], concentration=4)
+        laws = [stats.beta(4 * mean, 4 * (1 - mean)) for mean in means]
+    found = log_ratio(problem.rewards, 0)
+    assert isinstance(found, Continuous)
+    means, deviations = [], []
+    for law in laws:
+        rewards = law.ppf((np.arange(10**5) + 0.5) / 10**5)
+        ratio = laws[1].logpdf(rewards) - laws[0].logpdf(rewards)
+        means.append(ratio.mean())
+        deviations.append(ratio.std())
+        below = found.cdf(np.array([0.2]))[len(means) - 1]
+        assert below == pytest.approx(np.mean(ratio <= 0.2), abs=2e-5)
+    assert found.middle == pytest.approx(np.mean(means), abs=1e-4)
+    spread = max(deviations) + abs(means[1] - means[0]) / 4
+    assert found.deviation == pytest.approx(spread, rel=2e-3)
+    assert found.count_weights(0.05) == len(found.transitions(0.05, 500).shifts)
+
+
+def test_equal_means_need_not_be_equal_distributions() -> None:
+    problem = fpb.Problem.discrete([[[0.5, 0, 0.5]], [[0.25, 0.5, 0.25]]], support=[0, 0.5, 1])
+    found = log_ratio(problem.rewards, 0)
+    assert isinstance(found, Atoms)
+    assert found.ratio == pytest.approx([-math.log(2)])
+    assert (found.under_first.tolist(), found.under_second.tolist()) == ([1.0], [0.5])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fpbandits.agent.agent import Agent
-from fpbandits.core.checks import checked_path, is_real, number
+from fpbandits.core.checks import checked_path, number
 from fpbandits.core.statistics import half_width
 from fpbandits.engine.plain import PlainPolicy
 from fpbandits.engine.policy import Policy
@@ -286,7 +286,7 @@ def _plays_thompson(problem: Problem, horizon: int) -> bool:
 def _checked_fraction(name: str, given: object) -> float:
     """Return a number above 0 and below 1, or refuse it."""
     value = number(given, name)
-    if not is_real(value) or not 0 < value < 1:
+    if not 0 < value < 1:
         raise InputError(f"{name} is {quote(given)}: it must be above 0 and below 1, as 0.05")
     return value
 
@@ -344,7 +344,7 @@ def _off(
     if isinstance(problem.rewards, Discrete | Revenue) or isinstance(policy, PlainPolicy):
         return None
     chosen = likeliest(problem, truth)
-    weights = np.array(problem.prior or [1.0] * len(problem.models))[chosen]
+    weights = np.array(problem.prior or np.ones(len(problem.models)))[chosen]
     sizes = [by * size for size in _SIZES if size <= 1 or by * size <= 0.5]
     policies: dict[str, tuple[Policy, int]] = {"chosen": (policy, _RUNS_OF_OTHERS // len(chosen))}
     if _plays_thompson(problem, spec.horizon):

@@ -67,7 +67,7 @@ def likeliest(problem: Problem, truth: str | None) -> list[int]:
     """Return the models near which truths are drawn: the truth, or the likeliest few."""
     if truth is not None:
         return [problem.index(truth)]
-    prior = np.array(problem.prior or [1.0] * len(problem.models))
+    prior = np.array(problem.prior or np.ones(len(problem.models)))
     most = min(_MOST_MODELS, np.count_nonzero(prior))
     return sorted(np.argsort(-prior, kind="stable")[:most].tolist())
 

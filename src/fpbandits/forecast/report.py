@@ -89,7 +89,7 @@ def _first(forecast: Forecast) -> str:
         return first
     named = [f"{arm} ({context})" for context, arm in list(first.items())[:_MOST_NAMES]]
     more = len(first) - len(named)
-    return ", ".join(named) + (f", and {more} contexts more" if more > 0 else "")
+    return ", ".join(named) + (f", and {counted(more, 'context')} more" if more else "")
 
 
 def _cost(forecast: Forecast) -> str:
@@ -192,7 +192,7 @@ def forecast_figure(forecast: Forecast, path: Path | None = None) -> Figure:
     axes = figure.subplots()
     times, mean = result.times, result.mean_regret(policy)
     low, high = (result.quantile_regret(policy, share) for share in (0.05, 0.95))
-    top = max(forecast.baselines.values(), default=0.0)
+    top = max(forecast.baselines.values())
     logarithmic = top > 8 * max(float(mean[-1]), 1e-12)
     axes.plot(times, mean, color=BLUE, linewidth=2, label=short(printable(policy), 40))
     axes.fill_between(times, low, high, color=BLUE, alpha=0.18, linewidth=0)
@@ -208,7 +208,7 @@ def forecast_figure(forecast: Forecast, path: Path | None = None) -> Figure:
     line = times * forecast.baselines[always] / forecast.horizon
     axes.plot(times, line, color=GREEN, linestyle="-.", label=short(printable(always), 40))
     axes.set_xscale("log")
-    axes.set_xlim(times[0], times[-1])
+    axes.set_xlim(times[0], max(times[-1], 2))  # a single play needs some width, too
     if logarithmic:
         axes.set_yscale("log", nonpositive="clip")
         axes.set_ylim(max(float(mean[-1]) / 100, 1e-9), 2 * top)

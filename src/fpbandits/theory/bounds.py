@@ -247,11 +247,12 @@ def _first_and_sum(alpha: Floats) -> tuple[list[int], Floats]:
     the larger root of g = 1, rounded up. From there g is known by its start and small steps:
     g(k_i + j) = g(k_i) + j − c·log1p(j/k_i), accurate at any size of k_i.
     """
+    from scipy.special import lambertw
+
     c = 12 / alpha**2
-    # A start to the right of the root, also where α is above 1, as it can be without a range.
-    root = np.maximum(2 * c * np.log(2 * c), 3.0)
-    for _ in range(30):  # Newton from the right on a convex function
-        root = root - (root - 1 - c * np.log(root)) / (1 - c / root)
+    # x − c ln x = 1 where x = −c·W(−e^{−1/c}/c). If c is below 1.5, x is below 3.
+    far = np.maximum(c, 1.5)
+    root = -far * lambertw(-np.exp(-1 / far) / far, -1).real
     first = np.maximum(np.ceil(root), 3.0)
     start = first - c * np.log(first)
     j = np.arange(_EXACT_TERMS + 1)

@@ -92,7 +92,7 @@ def _name_contexts(axes: Axes, contexts: tuple[str, ...], arms: int) -> None:
     first_columns = arms * np.arange(len(contexts))
     top = axes.secondary_xaxis("top")
     top.set_xticks(first_columns + (arms - 1) / 2)
-    labels = [short(name, max(4, 6 * arms)) for name in contexts]
+    labels = [short(name, 6 * arms) for name in contexts]
     top.set_xticklabels(labels, fontsize=8, parse_math=False)
     top.tick_params(length=0)
     for column in first_columns[1:]:

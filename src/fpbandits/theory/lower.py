@@ -115,8 +115,9 @@ def _cover(gain: Floats, need: Floats) -> Floats:
         method="highs",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
-    if not solution.success or solution.x is None:
+    if not solution.success:
         raise ArithmeticError(f"the lower bound's linear program failed: {solution.message}")
+    assert solution.x is not None
     x: Floats = np.maximum(solution.x, 0.0)
     even: Floats = _most_even(gain / largest[:, np.newaxis], need / scale, x) * scale
     return even

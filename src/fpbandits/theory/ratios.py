@@ -94,8 +94,7 @@ class Atoms:
 
     def fitting_steps(self, step: float) -> Floats:
         """Return longer steps, up to four times, of each of which a value of ℓ is a multiple."""
-        sizes = np.abs(self.ratio[np.abs(self.ratio) > step])
-        steps: Floats = (sizes[:, np.newaxis] / np.arange(1, 65)).ravel()
+        steps: Floats = (np.abs(self.ratio)[:, np.newaxis] / np.arange(1, 65)).ravel()
         return steps[(steps >= step) & (steps <= 4 * step)]
 
     def added_variance(self, steps: Floats) -> Floats:
@@ -103,7 +102,7 @@ class Atoms:
         if not self.deviation:
             return np.zeros(len(steps))
         steps = steps[:, np.newaxis]
-        from_low = self.ratio - steps * np.floor(self.ratio / steps + _ROUNDING)
+        from_low = self.ratio % steps
         added: Floats = (from_low * (steps - from_low)) @ self.under_first / self.deviation**2
         return added
 
@@ -159,11 +158,12 @@ def _transitions(
     """
     # A shift by more than the whole grid leads to certainty, and so does one by its length.
     low, high = np.clip(low, -points, points), np.clip(high, -points, points)
-    chord = low < high
-    odds_low, odds_high = np.exp(step * low), np.exp(step * np.where(chord, high, high + 1))
-    above = np.clip((second - first * odds_low) / (odds_high - odds_low), 0, first)
+    chord, above = low < high, np.zeros(len(low))
+    odds_low, odds_high = np.exp(step * low), np.exp(step * high)
+    np.divide(second - first * odds_low, odds_high - odds_low, out=above, where=chord)
+    above = np.clip(above, 0, first)
     below = np.where(chord, first - above, np.minimum(first, second / odds_low))
-    return Transitions(low, high - low, first, second, below, np.where(chord, above, 0.0))
+    return Transitions(low, high - low, first, second, below, above)
 
 
 def log_ratio(rewards: RewardFamily, pair: int) -> Atoms | Continuous:

@@ -35,7 +35,6 @@ _NAME_WIDTHS = 18, 10
 _MOST_ARMS = 200
 """Arms that are shown: laying out a row takes a millisecond, and nobody reads thousands."""
 
-
 _CLOSING = (
     "Losses are counted against knowing the truth from the start. Where they stop, they do so "
     "under the default policy; where they never stop, no policy that does well under all models "
@@ -163,9 +162,7 @@ def _in_full(
     if case.confusion_set:
         parts.append(Text(f"Confused with the truth (B): {_list_names(case.confusion_set)}"))
         if case.confusion_set != case.theorem2.confusion_set:
-            needed = (
-                _list_names(case.theorem2.confusion_set) if case.theorem2.confusion_set else "none"
-            )
+            needed = _list_names(case.theorem2.confusion_set) or "none"
             parts.append(Text(f"of which a policy must rule out by exploring: {needed}"))
     if case.nearest:
         parts.append(
@@ -252,12 +249,12 @@ def _bound_table(case: Case) -> Table:
     if printed.constant is None:
         row("  as printed (the constant is undefined)", None, printed.log_coefficient)
     else:
-        proven = corrected.constant is not None and printed.constant >= corrected.constant
+        assert corrected.constant is not None
+        proven = printed.constant >= corrected.constant
         label = "  as printed" if proven else "  as printed (not proven)"
         row(label, printed.constant, printed.log_coefficient)
     if case.optimist.log_coefficient is not None:
-        label = "optimist at most, in the long run"
-        row(label, None, case.optimist.log_coefficient)
+        row("optimist at most, in the long run", None, case.optimist.log_coefficient)
     row("UCB1 at most", case.ucb1.constant, case.ucb1.log_coefficient)
     return table
 
