@@ -135,8 +135,8 @@ class Split:
 
     def search(self, types: int, random: np.random.Generator) -> Fitted:
         """Return the best mixture of a search from many starts."""
-        before = self.best.get(types - 1, (None, 0.0))[0]
-        return search(self.sample, types, before, random)
+        fewer = self.best.get(types - 1)
+        return search(self.sample, types, fewer and fewer[0], random)
 
     def shrink(self, types: int, random: np.random.Generator) -> Fitted:
         """Try to do better by taking a type out of the best mixture of one more."""
@@ -251,14 +251,15 @@ def least_fraction(splits: list[Split], types: int) -> float:
     Where types overlap, units say little about how far apart the types are, and a pseudo-count that
     is right for each distribution alone moves all of them together.
     """
-    totals = {}
-    for fraction in _FRACTIONS:
-        total = 0.0
-        for split in splits:
-            sample = replace(split.sample, pseudo_count=fraction * split.sample.pseudo_count)
-            mixture, _ = sample.climb(split.best[types][0], 600, END)
-            total += _total(split.held.likelihoods(mixture), split.held.weights)
-        totals[fraction] = total
+
+    def held_out(split: Split, fraction: float) -> float:
+        sample = replace(split.sample, pseudo_count=fraction * split.sample.pseudo_count)
+        mixture, _ = sample.climb(split.best[types][0], 600, END)
+        return _total(split.held.likelihoods(mixture), split.held.weights)
+
+    totals = {
+        fraction: sum(held_out(split, fraction) for split in splits) for fraction in _FRACTIONS
+    }
     enough = max(totals.values()) - _NEGLIGIBLE
     return next(fraction for fraction in _FRACTIONS if totals[fraction] > enough)
 
