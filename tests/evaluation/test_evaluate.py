@@ -214,7 +214,7 @@ def test_a_log_less_its_cost_is_of_profit() -> None:
     for problem, words in ((two_point, ()), (normal, ("rewards are less their cost: are the mo",))):
         found = fpb.evaluate(revenue, problem, "ucb1", cost=4, **how)
         assert found.log.mean.value == pytest.approx(5 * np.mean(log["paid"]))
-        assert tuple(warning[:38] for warning in found.warnings) == words
+        assert tuple(warning[:39] for warning in found.warnings) == words
     assert fpb.evaluate(revenue, normal, "ucb1", **how).warnings == ()
 
 

@@ -170,7 +170,7 @@ def test_a_wrong_cell_of_any_chunk_is_named_by_its_row(
 ) -> None:
     monkeypatch.setattr(sources, "_AT_ONCE", 1)
     rows = [*ROWS[:3], ("u3", 100, "x", "m")]
-    with pytest.raises(InputError, match="log.csv: row 5: the reward is 'x'"):
+    with pytest.raises(InputError, match=r"log\.csv: row 5: the reward is 'x'"):
         read(to_csv(tmp_path / "log.csv", rows))
     floats = pa.table({**COLUMNS, "user": [1.0, 2.0, 2.0**53, 4.0]})
     pq.write_table(floats, tmp_path / "log.parquet")
@@ -337,7 +337,7 @@ def test_repeated_rows_and_keys_are_refused() -> None:
     assert len(read({**twice, "pay": np.ones(800)}).reward) == 800, "equal rows say nothing"
     few = {name: np.tile(column[:40], 2) for name, column in log.items()}
     assert len(read(few).reward) == 80, "by chance"
-    with pytest.raises(InputError, match=r"the key '7' was there before\. 2 rows of 4 repeat a key"):
+    with pytest.raises(InputError, match=r"the key '7' was there before\. 2 rows of 4 repeat a"):
         read({**COLUMNS, "id": [7, 7, 8, 8]}, key="id")
     gaps = {**COLUMNS, "id": [5, None, 7, 7]}
     with pytest.raises(InputError, match=r"row 3, .*the key '7' was there before\. 1 row of 3 rep"):
