@@ -154,6 +154,20 @@ def test_climbs_are_squarem(
         np.testing.assert_allclose(mixture.flat, wanted, rtol=1e-6, atol=1e-6)
 
 
+def test_a_leap_is_of_64_steps_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps that go a hundredth of the way to 0 would be 100: 64 of them leave 1 − 0.64, squared."""
+
+    def step(sample: Sample, mixture: Mixture) -> tuple[Mixture, float]:
+        after = Mixture(mixture.log_shares, 0.99 * mixture.parameters, mixture.common)
+        return after, -float((mixture.parameters**2).sum())
+
+    sample = sample_of(drawn(2, units=30))
+    start = Mixture(np.zeros(1), np.array([[[5.0]], [[3.0]], [[-4.0]]]), np.zeros(0))
+    monkeypatch.setattr(Sample, "step", step)
+    found, _ = sample.climb(start, 3, -1.0)
+    np.testing.assert_allclose(found.parameters, 0.36**2 * start.parameters, rtol=1e-9)
+
+
 def steps_of(sample: Sample, most: int, monkeypatch: pytest.MonkeyPatch) -> int:
     """Count the steps of a climb that goes on as long as it may."""
     taken, step = [], Sample.step
