@@ -155,7 +155,7 @@ def test_climbs_are_squarem(
 
 
 def test_a_leap_is_of_64_steps_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Steps that go a hundredth of the way to 0 would be 100: 64 of them leave 1 − 0.64, squared."""
+    """Where a step goes a hundredth of the way to 0, these leave (1 − 0.64)² of it."""
 
     def step(sample: Sample, mixture: Mixture) -> tuple[Mixture, float]:
         after = Mixture(mixture.log_shares, 0.99 * mixture.parameters, mixture.common)
@@ -366,6 +366,7 @@ def test_two_types_that_are_one_are_merged_into_it() -> None:
     assert once.types == 2
     again, _ = sample.step(Mixture(np.log([0.5, 0.5]), two.parameters, two.common))
     np.testing.assert_allclose(once.parameters, again.parameters, rtol=1e-9)
+    np.testing.assert_allclose(once.log_shares, again.log_shares, rtol=1e-9)
 
 
 def test_the_truth_is_found_where_it_can_be() -> None:
