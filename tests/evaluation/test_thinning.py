@@ -21,7 +21,11 @@ from fpbandits.logs.log import Log, read_log
 
 
 def log_of(arms: Any, contexts: Any = None, names: Any = ("a", "b", "c")) -> Log:
-    columns = {"unit": np.arange(len(arms)), "arm": np.array(names)[arms], "paid": 1.0 + 0 * arms}
+    columns = {
+        "unit": np.arange(len(arms)) % 50,
+        "arm": np.array(names)[arms],
+        "paid": 1.0 + 0 * arms,
+    }
     how: Any = {}
     if contexts is not None:
         columns["on"] = np.array(["x", "y"])[contexts]
@@ -240,7 +244,7 @@ def test_where_only_some_arms_are_eligible() -> None:
     sets = [("a", "b", "c"), ("a", "b"), ("c",)]
     chosen = random.integers(3, size=rows)
     columns: dict[str, Any] = {
-        "unit": np.arange(rows),
+        "unit": np.arange(rows) % 50,
         "arm": np.array([random.choice(sets[number]) for number in chosen]),
         "paid": np.ones(rows),
         "among": np.array(["", "b|a", "c"])[chosen],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -283,7 +284,7 @@ def test_every_task_has_a_stream_of_its_own(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(module, "shake", final)
     choose(cells, estimator, None, seed, lambda *said: told.append(said))
-    numbers = (
+    numbers: Any = (
         ("search", range(1, 6), "", lambda types: types - 1 or None),
         ("shrink", (4, 3, 2, 1), " again", lambda types: types + 1),
         ("renew", (3, 4), " once more", lambda types: None),
@@ -372,7 +373,7 @@ def test_fractions_of_the_pseudo_count_are_tried_on_every_fold(
     for split in splits:
         start = split.sample.start(2, np.random.default_rng(0))
         split.best[2] = Fitted(start, 0.0)
-        split.sample = module.replace(split.sample, pseudo_count=8.0)
+        split.sample = replace(split.sample, pseudo_count=8.0)
 
     def noted(sample: Sample, start: Mixture, most: int, tolerance: float = 1e-7) -> Fitted:
         tried.append((sample.pseudo_count, most, tolerance))

@@ -78,7 +78,7 @@ def test_each_doubt_has_its_words(change: dict[str, object], words: str) -> None
 
 def test_nothing_is_said_on_the_brink() -> None:
     thin, few = np.full((3, 2), 10.0), np.array([0.98, 0.02])
-    brink = {"events": 2000, "sureness": 0.6, "plays": thin, "shares": few}
+    brink: dict[str, Any] = {"events": 2000, "sureness": 0.6, "plays": thin, "shares": few}
     assert doubts(replace(SEEN, shown=np.array([0.6, 0.6, 0.6]), **brink)) == []
     said = doubts(replace(SEEN, shown=np.array([0.6, 0.6, 0.0])))
     assert said == [], "what nobody saw is told by its means"

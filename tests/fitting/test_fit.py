@@ -17,6 +17,7 @@ from fpbandits.families import ESTIMATORS
 from fpbandits.families.estimator import Rewards
 from fpbandits.fitting import fit as module
 from fpbandits.fitting.cells import cells_of
+from fpbandits.fitting.choose import choose
 from fpbandits.fitting.doubts import Seen, tell_apart
 from fpbandits.fitting.em import Mixture, Sample
 from fpbandits.fitting.errors import standard_errors
@@ -138,7 +139,12 @@ def test_what_doubts_are_about_is_what_the_log_shows(monkeypatch: pytest.MonkeyP
         return standard_errors(sample, mixture, random)
 
     told: list[Any] = []
-    monkeypatch.setattr(module, "doubts", lambda what: seen.append(what) or ["said"])
+
+    def said(what: Seen) -> list[str]:
+        seen.append(what)
+        return ["said"]
+
+    monkeypatch.setattr(module, "doubts", said)
     monkeypatch.setattr(module, "standard_errors", noted)
     how: Any = {"context": "on", "types": 2, "missing": "drop", "seed": 3, "arms": list("2103")}
     found = fpb.fit(log, progress=lambda *said: told.append(said), **how, **ROLES)
@@ -175,7 +181,6 @@ def test_what_doubts_are_about_is_what_the_log_shows(monkeypatch: pytest.MonkeyP
 
 def test_seeds_and_sizes_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     seeds: list[int] = []
-    choose = module.choose
 
     def noted(*arguments: Any) -> Any:
         seeds.append(arguments[3])

@@ -61,7 +61,7 @@ def test_names_are_those_of_the_best_of_all_matchings(prior: Any) -> None:
             return float(np.sum((seen[kind] - where) ** 2))
 
         def off(kinds: Any, before: Any = before, away: Any = away) -> float:
-            return sum(away(kind, before[model, 1:]) for model, kind in enumerate(kinds))
+            return float(sum(away(kind, before[model, 1:]) for model, kind in enumerate(kinds)))
 
         best = min(permutations(range(3)), key=off)
         kept = [m for m in range(3) if away(best[m], before[m, 1:]) <= away(best[m], average)]

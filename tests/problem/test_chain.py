@@ -114,11 +114,12 @@ def test_a_chain_that_stays_has_the_posterior_of_a_truth_that_stays() -> None:
     support = [0.0, 0.5, 1.0]
     plays = [("arm1", 0.5), ("arm2", 1.0), ("arm1", 0.5), ("arm2", 0.5)]
     means = [[0.75, 0.25], [0.5, 0.5]]
-    for make in (
+    makes: Any = (
         lambda **more: Problem.discrete(laws, support, **naming, **more),
         lambda **more: Problem.gaussian(means, 0.5, **naming, **more),
         lambda **more: Problem.beta(means, 5, **naming, **more),
-    ):
+    )
+    for make in makes:
         seen = plays if make().rewards.name != "beta" else [(arm, r / 2 + 0.2) for arm, r in plays]
         found = make(transitions=np.eye(2)).posterior(seen)
         assert found == pytest.approx(make().posterior(seen), rel=1e-12)

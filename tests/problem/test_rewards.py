@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -29,8 +29,9 @@ def test_numbers_of_any_type(reward: Any) -> None:
 
 
 def test_truths_are_1_and_0() -> None:
-    assert unit_reward(Problem.bernoulli([[0.5]]).rewards, True) == 1
-    assert unit_reward(Problem.bernoulli([[0.5]]).rewards, np.bool_(False)) == 0
+    rewards, false = Problem.bernoulli([[0.5]]).rewards, cast(Any, np.bool_(False))
+    assert unit_reward(rewards, True) == 1
+    assert unit_reward(rewards, false) == 0
 
 
 @pytest.mark.parametrize(
