@@ -397,6 +397,10 @@ def test_folds_hold_out_every_unit_once(monkeypatch: pytest.MonkeyPatch) -> None
     four = list(folds(cells, estimator, np.random.default_rng(0)))
     assert [split.held.size for split in four] == [13, 13, 12, 12]
     assert [split.sample.size for split in four] == [37, 37, 38, 38]
+    first = four[0]
+    first.best[2] = Fitted(first.sample.start(2, np.random.default_rng(0)), 0.0)
+    total = first.sample.likelihoods(first.best[2].mixture).sum()
+    assert first.training(2) == pytest.approx(total * 13 / 37), "as of so many as are held out"
     held = np.concatenate([split.held.cells.sums[:, 0] for split in four])
     assert sorted(held.tolist()) == sorted(cells.sums[:, 0].tolist())
     learnt = np.concatenate([split.sample.cells.sums[:, 0] for split in four])
