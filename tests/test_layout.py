@@ -23,7 +23,6 @@ _PAGE = "used in a browser in lab/test_page"
 ELSEWHERE = {
     "evaluation/result.py": "made and read in evaluation/test_evaluate, report/test_evaluation",
     "fitting/kernels.py": "by hand and reward by reward: fitting/test_em, test_errors",
-    "logs/columns.py": "each kind of column, from every source: logs/test_log",
     "lab/analysis.py": _PAGE,
     "lab/forecast.py": _PAGE,
     "lab/live.py": _PAGE,
@@ -38,7 +37,6 @@ ELSEWHERE = {
     "paper/report/episodes.py": _REPORT,
     "paper/report/far.py": _REPORT,
     "paper/report/page.py": _REPORT,
-    "problem/rewards.py": "agent/test_rewards; by row: problem/test_posterior",
     "theory/recursions.py": "against other programs: theory/test_beliefs",
     "service/adopt.py": "with every store, by stores.py; service/test_upgrade, cli/test_upgrade",
     "service/backend.py": "service/test_http",

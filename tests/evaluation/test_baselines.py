@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import fpbandits as fpb
-from fpbandits.evaluation.baselines import baselines
+from fpbandits.evaluation.baselines import baselines, best_eligible
 
 ALL = np.ones(6, bool)
 PROBLEM = fpb.Problem.bernoulli(
@@ -33,6 +33,19 @@ def test_arms_that_were_never_drawn_are_left_out() -> None:
     assert chosen(PROBLEM, drawn) == {"best arm by context": [2, 1]}
     never_came = [False, True, True, False, False, False]
     assert chosen(PROBLEM, never_came) == {"always c": [2, 2]}
+
+
+def test_the_best_eligible_arm_of_each_context_and_set() -> None:
+    # Means in x are a .76, b .14, c .5; in y a .18, b .66, c .5. In y the log never played b.
+    sets = np.array([[True, True, True], [False, True, True], [True, True, False]])
+    drawn = np.array([True, True, True, True, False, True])
+    assert best_eligible(PROBLEM, drawn, sets).tolist() == [[0, 2, 0], [2, 2, 0]]
+    assert best_eligible(PROBLEM, ALL, sets).tolist() == [[0, 2, 0], [1, 1, 1]]
+    # Unweighted, b pays 0.6 on average, and a 0.55.
+    plain = fpb.Problem.bernoulli([[0.9, 0.5], [0.2, 0.7]], arms=["a", "b"])
+    assert best_eligible(plain, np.array([True, True]), np.ones((1, 2), bool)).tolist() == [[1]]
+    weighed = fpb.Problem.bernoulli([[0.9, 0.5], [0.2, 0.7]], prior={"theta1": 3})
+    assert best_eligible(weighed, np.array([True, True]), np.ones((1, 2), bool)).tolist() == [[0]]
 
 
 def test_models_without_a_prior_weigh_the_same() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binom
 
 import fpbandits as fpb
 from fpbandits.errors import InputError
@@ -38,21 +39,23 @@ def drawn(seed: int, units: int = 400, rows: int = 15, skewed: bool = False) -> 
     return dict(zip(("user", "arm", "paid", "p"), parts, strict=True))
 
 
-def truth(least: float, rows: int = 15) -> float:
-    """What frugal earns per decision, by 20,000 users of plain simulation."""
-    how: Any = {"horizon": rows, "times": range(1, rows + 1), "runs": 20_000, "leap": False}
+@pytest.fixture(scope="module")
+def earned_by_play() -> Any:
+    """What frugal earns in each of 15 plays, by 20,000 users of plain simulation."""
+    how: Any = {"horizon": 15, "times": range(1, 16), "runs": 20_000, "leap": False}
     regret = fpb.simulate(PROBLEM, "frugal", truth="prior", **how).mean_regret("frugal")
-    earned = 0.6 * 0.9 + 0.4 * 0.5 - np.diff(regret, prepend=0.0)
-    counts = np.random.default_rng(0).binomial(rows, least, 10**6)
-    reached = (counts[:, np.newaxis] > np.arange(rows)).mean(axis=0)
-    return float(reached @ earned / reached.sum())
+    return 0.6 * 0.9 + 0.4 * 0.5 - np.diff(regret, prepend=0.0)
 
 
 @pytest.mark.parametrize("skewed", [False, True])
-def test_intervals_hold_the_truth(skewed: bool) -> None:
-    """Of 40 logs the interval misses two on average, and more than seven once in 1,000."""
+def test_intervals_hold_the_truth(skewed: bool, earned_by_play: Any) -> None:
+    """Of 40 logs the interval misses two on average, and more than seven once in 1,000.
+
+    The truth is the mean of a user's first decisions: of 15 rows, Binomial(15, c) are accepted.
+    """
     how: Any = {"propensity": "p"} if skewed else {"uniform": True}
-    mean = truth(0.2 if skewed else 1 / 3)
+    reached = binom.sf(np.arange(15), 15, 0.2 if skewed else 1 / 3)
+    mean = reached @ earned_by_play / reached.sum()
     missed = 0
     for seed in range(40):
         found = fpb.evaluate(drawn(seed, 150, skewed=skewed), PROBLEM, **ROLES, **how)
@@ -169,6 +172,70 @@ def test_propensities_make_up_for_what_the_log_liked() -> None:
     assert found.policies["frugal"].decisions == pytest.approx(1200, rel=0.15)
 
 
+def test_usable_rows_are_drawn_by_the_seed() -> None:
+    log = drawn(1, units=60, skewed=True)
+    cases: Any = ({}, 0), ({"seed": 4}, 4)
+    for how, seed in cases:
+        found = fpb.evaluate(log, PROBLEM, "ucb1", propensity="p", **how, **ROLES)
+        coins = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0))).random(900)
+        usable = coins * np.array(log["p"]) < found.least_propensity
+        assert found.seed == found.as_dict()["seed"] == seed
+        assert found.usable == usable.sum()
+        of_a = usable & (np.array(log["arm"]) == "a")
+        assert found.baselines["always a"].decisions == of_a.sum()
+        assert found.baselines["always a"].mean.value == pytest.approx(
+            np.array(log["paid"])[of_a].mean()
+        )
+
+
+def test_progress_is_told_by_policy_and_of_all() -> None:
+    told: list[Any] = []
+    policies = ["frugal", "ucb1"]
+    fpb.evaluate(
+        drawn(1, units=60),
+        PROBLEM,
+        policies,
+        uniform=True,
+        progress=lambda *said: told.append(said),
+        **ROLES,
+    )
+    first = told[0][1]
+    assert 0 < first < 1
+    assert told == [
+        (name, share, (place + share) / 2)
+        for place, name in enumerate(policies)
+        for share in (first, 1.0)
+    ]
+
+
+def test_a_log_less_its_cost_is_of_profit() -> None:
+    """A warning where nothing tells whether the models are, too: normal rewards may be anything."""
+    log = drawn(1, units=60)
+    revenue = {**log, "paid": 9 * np.array(log["paid"])}
+    two_point = fpb.Problem.bernoulli(PROBLEM.means, arms=PROBLEM.arms, value=[9] * 3, cost=4)
+    normal = fpb.Problem.gaussian(5 * PROBLEM.means, 2.0, arms=PROBLEM.arms)
+    how: Any = {"uniform": True, **ROLES}
+    for problem, words in ((two_point, ()), (normal, ("rewards are less their cost: are the mo",))):
+        found = fpb.evaluate(revenue, problem, "ucb1", cost=4, **how)
+        assert found.log.mean.value == pytest.approx(5 * np.mean(log["paid"]))
+        assert tuple(warning[:39] for warning in found.warnings) == words
+    assert fpb.evaluate(revenue, normal, "ucb1", **how).warnings == ()
+
+
+def test_rows_that_lack_something_are_counted() -> None:
+    log = drawn(1, units=60)
+    gaps = {**log, "paid": [None, None, *log["paid"][2:]]}
+    found = fpb.evaluate(gaps, PROBLEM, "ucb1", uniform=True, missing="drop", **ROLES)
+    assert found.warnings == ("2 rows left out: something is missing",)
+    assert found.events == found.log.decisions == 898
+
+
+def test_models_of_one_arm_are_refused() -> None:
+    one = fpb.Problem.bernoulli([[0.5], [0.2]], arms=["a"], name="shop")
+    with pytest.raises(InputError, match="shop has one arm, 'a': every policy would have done as"):
+        fpb.evaluate(drawn(1, units=60), one, uniform=True, **ROLES)
+
+
 def test_contexts() -> None:
     random = np.random.default_rng(2)
     means = np.array([[[0.9, 0.1], [0.2, 0.7]], [[0.1, 0.8], [0.6, 0.1]]])
@@ -256,7 +323,7 @@ def test_a_column_of_eligible_arms() -> None:
     assert list(found.baselines) == ["best eligible arm"]
     for policy in ("frugal", "thompson"):
         earned = []
-        for unit in range(2000):
+        for unit in range(1000):
             agent = fpb.Agent(problem, policy, seed=unit)
             for _ in range(random.binomial(rows, 1 / 3)):
                 decision = agent.ask(among=str(random.choice(sets)).split("|"))

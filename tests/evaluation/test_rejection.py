@@ -146,6 +146,72 @@ def test_randomised_policies_keep_their_law() -> None:
     assert (last == again).all(), "bit for bit"
 
 
+@dataclass(frozen=True)
+class Tosses(fpb.PlainPolicy):
+    """Plays arms at random."""
+
+    name = "tosses"
+
+    def choose(self, seen: Any, random: Any) -> int:
+        return int(random.integers(3))
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_a_unit_has_a_stream_by_seed_and_number(seed: int) -> None:
+    """A decision stands until a row played it, and then the next is drawn."""
+    problem = problem_of(False)
+    log = log_of(problem)
+    sequences = [np.random.SeedSequence(seed, spawn_key=(unit, 1)) for unit in range(30)]
+    streams = [np.random.default_rng(sequence) for sequence in sequences]
+    decisions = [stream.integers(3) for stream in streams]
+    wanted = []
+    for row, (unit, arm) in enumerate(zip(log.unit.tolist(), log.pair.tolist(), strict=True)):
+        if decisions[unit] == arm:
+            wanted.append(row)
+            decisions[unit] = streams[unit].integers(3)
+    player, usable = ready(Tosses(), problem), np.ones(900, bool)
+    found = accept_rows(player, log, usable, seed, lambda share: None)
+    assert np.flatnonzero(found.rows).tolist() == wanted
+
+
+@dataclass(frozen=True)
+class Stubborn(fpb.PlainPolicy):
+    """Plays c in context x, a in y."""
+
+    name = "stubborn"
+
+    def choose(self, seen: Any, random: Any) -> int:
+        return 2 if seen.context == "x" else 0
+
+
+def test_units_that_asked_for_what_was_never_played_are_counted() -> None:
+    """Each once; the log played no c in x, and no b in y."""
+    columns = {
+        "unit": ["u", "u", "u", "v", "v", "w", "u"],
+        "arm": ["a", "b", "a", "b", "b", "a", "c"],
+        "paid": [1, 0, 1, 0, 1, 0, 1],
+        "on": ["x", "x", "y", "x", "x", "x", "y"],
+    }
+    problem = problem_of(True)
+    naming: Any = {"unit": "unit", "arm": "arm", "reward": "paid", "context": "on"}
+    log = read_log(columns, **naming, arms=problem.arms, contexts=problem.contexts)
+    usable = np.array([True] * 5 + [False, True])
+    found = accept_rows(ready(Stubborn(), problem), log, usable, 0, lambda share: None)
+    assert found.rows.tolist() == [False, False, True, False, False, False, False]
+    assert found.stuck.tolist() == [0, 0, 2, 0, 0, 0]
+
+
+def test_progress_is_the_share_of_usable_rows() -> None:
+    """After the first unit, after every 256th from there on, and in the end."""
+    problem = problem_of(False)
+    columns = {"unit": np.arange(300), "arm": ["a"] * 300, "paid": np.arange(300) % 2}
+    log = read_log(columns, unit="unit", arm="arm", reward="paid", arms=problem.arms)
+    told: list[float] = []
+    for usable in (np.arange(300) >= 10, np.arange(300) == 0):
+        accept_rows(ready(Stubborn(), problem), log, usable, 0, told.append)
+    assert told == [0, 247 / 290, 1, 1, 1, 1]
+
+
 def test_rewards_that_cannot_be_told_are_named_by_their_row() -> None:
     columns = {"unit": [1, 1, 2], "arm": ["a", "b", "a"], "paid": [1, 0, 7]}
     problem = problem_of(False)

@@ -12,6 +12,7 @@ from fpbandits.errors import InputError
 from fpbandits.evaluation.thinning import (
     check_balance,
     check_propensities,
+    eligible,
     least_propensity,
     uniform_propensities,
     usable_rows,
@@ -20,7 +21,11 @@ from fpbandits.logs.log import Log, read_log
 
 
 def log_of(arms: Any, contexts: Any = None, names: Any = ("a", "b", "c")) -> Log:
-    columns = {"unit": np.arange(len(arms)), "arm": np.array(names)[arms], "paid": 1.0 + 0 * arms}
+    columns = {
+        "unit": np.arange(len(arms)) % 50,
+        "arm": np.array(names)[arms],
+        "paid": 1.0 + 0 * arms,
+    }
     how: Any = {}
     if contexts is not None:
         columns["on"] = np.array(["x", "y"])[contexts]
@@ -56,6 +61,17 @@ def test_the_least_propensity_may_be_of_an_arm_that_was_not_played_then() -> Non
     # Epsilon-greedy: 0.9 for the leader, each arm in turn, and 0.05 for the others.
     assert least_propensity(log_of(np.arange(3)), np.full(3, 0.9)) == pytest.approx(0.05)
     assert least_propensity(log_of(np.zeros(3, int)), np.full(3, 0.9)) == pytest.approx(0.9)
+    assert least_propensity(log_of(np.array([0, 2])), np.full(2, 0.9)) == pytest.approx(0.1)
+    # In context x two arms were drawn and in y three: 0.3 is for one other arm, or for two.
+    log = log_of(np.array([0, 1, 0, 1, 2]), np.array([0, 0, 1, 1, 1]))
+    assert least_propensity(log, np.array([0.7, 0.7, 0.5, 0.5, 0.5])) == pytest.approx(0.25)
+    assert least_propensity(log, np.array([0.7, 0.8, 0.5, 0.5, 0.5])) == pytest.approx(0.2)
+
+
+def test_without_a_column_of_eligible_arms_all_are() -> None:
+    log = log_of(np.array([0, 1]))
+    assert eligible(log).tolist() == [[True] * 3]
+    assert uniform_propensities(log).tolist() == [1 / 3] * 2
 
 
 @pytest.mark.parametrize("wrong", [0.0, -0.1, 1.5])
@@ -66,9 +82,10 @@ def test_a_propensity_that_is_no_probability_is_named_by_its_row(wrong: float) -
 
 
 def test_decisions_that_were_not_random_are_refused() -> None:
-    log = log_of(np.array([0, 1]))
-    with pytest.raises(InputError, match="every propensity is 1: the log always knew"):
-        check_propensities(log, np.ones(2))
+    for names in ("ab", "abc"):
+        log = log_of(np.array([0, 1]), names=tuple(names))
+        with pytest.raises(InputError, match="every propensity is 1: the log always knew"):
+            check_propensities(log, np.ones(2))
     alone = replace(log, sets=np.eye(3, dtype=bool), among=np.array([0, 1], np.int32))
     with pytest.raises(InputError, match="no row has more than one eligible arm"):
         check_propensities(alone, np.full(2, 0.5))
@@ -92,6 +109,45 @@ def test_a_log_that_is_not_uniform_is_refused() -> None:
     never = log_of(random.choice(2, 500))
     with pytest.raises(InputError, match="'c' was played in 0 of 500 rows, where about 167 rows"):
         check_balance(never, uniform_propensities(never), True)
+
+
+@pytest.mark.parametrize(("names", "most"), [("abc", 72), ("abcd", 108)])
+def test_six_deviations_of_an_arm_that_was_never_played(names: str, most: int) -> None:
+    """The sum of n rows has the variance n(K − 1): n is off by six deviations if n = 36(K − 1)."""
+    played = len(names) - 1
+    few, many = (log_of(np.arange(n) % played, names=tuple(names)) for n in (most, most + 1))
+    check_balance(few, uniform_propensities(few), True)
+    with pytest.raises(InputError, match=rf"'{names[-1]}' was played in 0 of {most + 1} rows"):
+        check_balance(many, uniform_propensities(many), True)
+
+
+def test_six_deviations_of_an_arm_that_was_played_too_often() -> None:
+    """150 plays of three arms add up to 450, with a variance of 150 · (9 − 3) = 30²."""
+    few, many = (log_of(np.repeat([0, 1, 2], [150, 60, n])) for n in (60, 59))
+    check_balance(few, uniform_propensities(few), True)
+    words = "'a' was played in 150 of 269 rows, where about 90 rows would"
+    with pytest.raises(InputError, match=words):
+        check_balance(many, uniform_propensities(many), True)
+
+
+def test_the_arm_that_is_off_by_the_largest_share_is_named() -> None:
+    """In x a is 80 % off, by more rows; in y b is 100 % off."""
+    arms = np.repeat([0, 1, 2, 0, 1, 2], [600, 200, 200, 50, 200, 50])
+    log = log_of(arms, np.array([0] * 1000 + [1] * 300))
+    with pytest.raises(InputError, match="'y: b' was played in 200 of 300 rows, where about 100"):
+        check_balance(log, uniform_propensities(log), True)
+
+
+def test_an_arm_that_was_played_once_is_as_likely_as_it_was_then() -> None:
+    """Of 100 rows with 0.5 for c one played it: 2 of 100 is 9.8 deviations of √100.
+
+    Were c as unlikely as the least likely arm was in any row, 0.05, it would be 2.2 deviations.
+    """
+    log = log_of(np.array([0, 1] * 50 + [2]))
+    propensity = np.array([0.5, 0.5] * 49 + [0.05, 0.5, 0.5])
+    log = replace(log, sets=np.ones((1, 3), bool), among=np.zeros(101, np.int32))
+    with pytest.raises(InputError, match="'c' was played in 1 of 101 rows, where about 50 rows"):
+        check_balance(log, propensity, True)
 
 
 def test_in_a_context_too() -> None:
@@ -131,6 +187,21 @@ def test_propensities_above_what_was_possible_are_refused() -> None:
         check_balance(log, np.full(3000, 0.9), False)
     few = log_of(np.array([0, 1, 2, 0, 1]))
     check_balance(few, np.full(5, 0.9), False)  # 0.9⁵ = 0.59
+
+
+def test_at_most_two_propensities_of_a_row_are_above_a_third() -> None:
+    """With 0.45 in each of n rows the sum is n/0.45, and may be 2n.
+
+    That is n/4.5 more, and six deviations of √(n(1/0.45² − 1/0.45)) if n = 1980.
+    """
+    few, many = (log_of(np.arange(n) % 4, names=tuple("abcd")) for n in (1979, 1981))
+    check_balance(few, np.full(1979, 0.45), False)
+    words = r"1,981 of 1,981 rows have a propensity above 0\.37, where at most 1,783 would be exp"
+    with pytest.raises(InputError, match=words):
+        check_balance(many, np.full(1981, 0.45), False)
+    # Rows with less are not among them: a third of all with 0.3 leaves room for the others.
+    mixed = np.where(np.arange(1980) % 3 == 0, 0.3, 0.45)
+    check_balance(log_of(np.arange(1980) % 4, names=tuple("abcd")), mixed, False)
 
 
 def test_what_is_off_by_little_passes_however_sure_it_is() -> None:
@@ -173,7 +244,7 @@ def test_where_only_some_arms_are_eligible() -> None:
     sets = [("a", "b", "c"), ("a", "b"), ("c",)]
     chosen = random.integers(3, size=rows)
     columns: dict[str, Any] = {
-        "unit": np.arange(rows),
+        "unit": np.arange(rows) % 50,
         "arm": np.array([random.choice(sets[number]) for number in chosen]),
         "paid": np.ones(rows),
         "among": np.array(["", "b|a", "c"])[chosen],

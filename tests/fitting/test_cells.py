@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from logs import added_up, drawn, read
+from logs import Truth, added_up, drawn, read
 
 from fpbandits.fitting import cells as module
 from fpbandits.fitting.cells import Cells
@@ -76,3 +76,17 @@ def test_the_spread_within_cells() -> None:
     assert np.sqrt(cells.within[0] / cells.within[1]) * scale == pytest.approx(0.3, rel=0.05)
     alone, _ = added_up(drawn(7, "gaussian", units=40, repeats=1), "gaussian")
     assert alone.within is None
+
+
+def test_squares_within_cells_are_around_the_mean_of_each() -> None:
+    """Of three rewards of u and a: (1 + 0 + 1)/scale²; or of two, with one degree of freedom."""
+    for rewards, squares, freedom in (([3.0, 4, 5, 9, 1], 2, 2), ([3.0, 5, 8, 9], 2, 1)):
+        same = len(rewards) - 2
+        log = {"user": [0] * same + [0, 1], "arm": [0] * same + [1, 0], "reward": rewards}
+        cells, estimator = added_up(
+            Truth(np.zeros(0), np.zeros(0), np.zeros(0, int), log), "gaussian"
+        )
+        assert cells.within is not None
+        squared = squares / vars(estimator)["scale"] ** 2
+        assert cells.within.tolist() == pytest.approx([squared, freedom])
+    assert added_up(drawn(7, units=40))[0].within is None, "rewards of one statistic"

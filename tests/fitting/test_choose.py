@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from fpbandits.fitting.choose import (
     gain,
     least_fraction,
 )
-from fpbandits.fitting.em import Mixture, Sample
+from fpbandits.fitting.em import Fitted, Mixture, Sample
 from fpbandits.fitting.search import search
 
 FOUR = np.random.default_rng(12).uniform(0.05, 0.95, (4, 6))
@@ -58,6 +59,9 @@ def test_a_gain_is_half_way_between_units_learnt_from_and_units_held_out() -> No
     assert gain(one, two) == pytest.approx(-7 / error)
     assert gain(one, one) == 0
     # Each of these units thrice is 24 units.
+    # Two of them: half of (1 + 0) + (10 − 0) over √2 · √½.
+    assert gain(scored([-1.0, -2.0], -6.0), scored([-2.0] * 2, -16.0)) == pytest.approx(5.5)
+    assert gain(scored([-1.0], -6.0), scored([-2.0], -16.0)) == 0, "one has no spread"
     error = math.sqrt(24) * statistics.stdev([1.0, 0.0] * 12)
     three = scored([-1.0, -2.0] * 4, -18.0, 3)
     assert gain(three, scored([-2.0] * 8, -48.0, 3)) == pytest.approx(21 / error)
@@ -227,9 +231,224 @@ def test_means_are_pulled_no_further_than_predicts_units_held_out(
     assert least_fraction(splits, 4) == part
 
 
-def test_what_is_under_way_is_told() -> None:
-    told: list[Any] = []
-    cells, estimator = added_up(drawn(10, units=100))
-    choose(cells, estimator, 2, 0, lambda name, *shares: told.append(name))
-    wanted = ["fitting 2 types", "fitting 2 types once more", "fitting 2 types to all units"]
-    assert told == wanted
+def at_start(stream: np.random.Generator, seed: int, *key: int) -> bool:
+    """Whether nothing was drawn of a stream yet, and it is that of the seed and the key."""
+    new = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+    return bool(stream.bit_generator.state == new.bit_generator.state)
+
+
+def test_every_task_has_a_stream_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the number of types, the fold and the task; what is told, and in which order.
+
+    Scores are made up, and types are best at 3: two more are tried, then all but the last are
+    searched again from the next. One and two are 14 and 13 standard errors worse, five is two more
+    than the best, so three and four are renewed.
+    """
+    seed, tasks, told = 7, list[tuple[Any, ...]](), list[Any]()
+    quality = {1: 0.0, 2: 5.0, 3: 9.0, 4: 8.0, 5: 6.0}
+
+    def noted(name: str, *key: int) -> Any:
+        def task(sample: Sample, *others: Any) -> Any:
+            types = others[0] if name == "search" else others[0].mixture.types
+            fold = next(n for n, split in enumerate(splits) if split.sample is sample)
+            assert at_start(others[-1], seed, types, fold, *key), (name, types, fold)
+            before = getattr(others[-2], "types", None) if name != "renew" else None
+            tasks.append((name, types, fold, before))
+            found = sample.climb(sample.start(types, np.random.default_rng(0)), 3)
+            return (found, []) if name == "renew" else found
+
+        return task
+
+    def made_up(splits: Any, types: int) -> Score:
+        spread = np.resize([-1.0, 1.0], 40)
+        return Score(quality[types] + types * spread, np.ones(40), quality[types])
+
+    cells, estimator = added_up(drawn(10, units=40))
+    splits: list[Any] = []
+    whole = module.folds
+
+    def noted_folds(cells: Any, estimator: Any, random: np.random.Generator) -> Any:
+        assert at_start(random, seed, 0)
+        splits.extend(whole(cells, estimator, random))
+        return splits
+
+    monkeypatch.setattr(module, "folds", noted_folds)
+    monkeypatch.setattr(module, "score_of", made_up)
+    for name, key in (("search", ()), ("shrink", (1,)), ("renew", (2,))):
+        monkeypatch.setattr(module, name, noted(name, *key))
+
+    def final(sample: Sample, small: Sample, best: Fitted, random: np.random.Generator) -> Fitted:
+        assert at_start(random, seed, 0, 1)
+        monkeypatch.setattr(module, "renew", lambda sample, best, random: (best, []))
+        return best
+
+    monkeypatch.setattr(module, "shake", final)
+    choose(cells, estimator, None, seed, lambda *said: told.append(said))
+    numbers: Any = (
+        ("search", range(1, 6), "", lambda types: types - 1 or None),
+        ("shrink", (4, 3, 2, 1), " again", lambda types: types + 1),
+        ("renew", (3, 4), " once more", lambda types: None),
+    )
+    assert tasks == [
+        (name, types, fold, other(types))
+        for name, order, _, other in numbers
+        for types in order
+        for fold in range(4)
+    ]
+    words = [
+        f"fitting {types} type{'s' * (types > 1)}{again}"
+        for _, order, again, _ in (*numbers, ("", range(1, 6), " to all units", None))
+        for types in order
+    ]
+    assert told == [(word, 0.0, 0.0) for word in words]
+
+
+def test_which_climbs_a_choice_makes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a fit finds depends on them, and fits are compared over years.
+
+    Each is on the units of a fold, or on all; of how many types, with which pseudo-count, most
+    steps and tolerance. Searches are left out.
+    """
+    climbs: list[tuple[Any, ...]] = []
+    climb = Sample.climb
+
+    def noted(sample: Sample, start: Mixture, most: int, tolerance: float = 1e-7) -> Fitted:
+        fold = "all" if sample.size == 60 else len(sample.cells.members)
+        climbs.append((fold, start.types, sample.pseudo_count, most, tolerance))
+        return climb(sample, start, most, tolerance)
+
+    def quickly(sample: Sample, types: int, before: Any, random: np.random.Generator) -> Fitted:
+        return climb(sample, sample.start(types, random), 30)
+
+    monkeypatch.setattr(module, "search", quickly)
+    monkeypatch.setattr(module, "renew", lambda sample, best, random: (best, []))
+    monkeypatch.setattr(module, "shake", lambda sample, small, best, random: best)
+    monkeypatch.setattr(module, "least_fraction", lambda splits, types: 0.5)
+    monkeypatch.setattr(Sample, "climb", noted)
+    cells, estimator = added_up(drawn(10, units=60))
+    sizes = [
+        len(split.sample.cells.members) for split in folds(cells, estimator, module._stream(0, 0))
+    ]
+    _, choice = choose(cells, estimator, 2, 0, quiet)
+    counts = [count for _, _, count, _, _ in climbs]
+    assert climbs[:6] == [(sizes[0], 2, count, 60, 1e-6) for count in counts[:6]]
+    shrunk, *others = counts[6:10]
+    assert climbs[6:10] == [(size, 2, shrunk, 40_000_000 // size, 1e-10) for size in sizes]
+    assert climbs[10] == ("all", 2, 1.0, 90, 1e-6)
+    assert climbs[11:17] == [("all", 2, count, 60, 1e-6) for count in counts[11:17]]
+    assert choice.pseudo_count == counts[16] / 2, "the fraction of what was estimated"
+    assert climbs[17] == ("all", 2, choice.pseudo_count, 600, 1e-6)
+    assert climbs[18:] == [("all", 2, choice.pseudo_count, 1500, 1e-9)]
+    assert others == [shrunk] * 3
+    assert shrunk != 1
+
+
+def test_climbs_where_scores_are_far_apart_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    climbs: list[tuple[int, int, float]] = []
+    climb = Sample.climb
+
+    def noted(sample: Sample, start: Mixture, most: int, tolerance: float = 1e-7) -> Fitted:
+        climbs.append((start.types, most, tolerance))
+        return climb(sample, start, 3)
+
+    cells, estimator = added_up(drawn(10, units=600))
+    splits = list(folds(cells, estimator, np.random.default_rng(0)))[:1]
+    for types in (1, 2):
+        splits[0].best[types] = search(splits[0].sample, types, None, np.random.default_rng(0))
+    scores = {types: module.score_of(splits, types) for types in (1, 2)}
+    assert gain(scores[2], scores[1]) > 6
+    monkeypatch.setattr(Sample, "climb", noted)
+    module.rescore(splits, scores)
+    most = 40_000_000 // len(splits[0].sample.cells.members)
+    assert climbs[6:] == [(1, 60, 1e-6), (2, most, 1e-10)]
+
+
+def test_fractions_of_the_pseudo_count_are_tried_on_every_fold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The smallest is taken that predicts within a nat of the best, in all folds together."""
+    cells, estimator = added_up(drawn(10, units=60))
+    splits = list(folds(cells, estimator, np.random.default_rng(0)))
+    tried: list[tuple[float, int, float]] = []
+    for split in splits:
+        start = split.sample.start(2, np.random.default_rng(0))
+        split.best[2] = Fitted(start, 0.0)
+        split.sample = replace(split.sample, pseudo_count=8.0)
+
+    def noted(sample: Sample, start: Mixture, most: int, tolerance: float = 1e-7) -> Fitted:
+        tried.append((sample.pseudo_count, most, tolerance))
+        return Fitted(Mixture(np.full(2, sample.pseudo_count), start.parameters, start.common), 0.0)
+
+    def made_up(sample: Sample, mixture: Mixture) -> Any:
+        values = totals[float(mixture.log_shares[0])]
+        return np.full(len(sample.weights), values / 4 / sample.size)
+
+    monkeypatch.setattr(Sample, "climb", noted)
+    monkeypatch.setattr(Sample, "likelihoods", made_up)
+    for below, wanted in (((0.9, 0.5), 0.25), ((1.1, 0.9), 0.5), ((1.1, 1.2), 1.0)):
+        totals = {2.0: -50 - below[0], 4.0: -50 - below[1], 8.0: -50.0}
+        tried.clear()
+        assert least_fraction(splits, 2) == wanted
+        assert tried == [(count, 600, 1e-7) for count in (2.0, 4.0, 8.0) for _ in range(4)]
+
+
+def test_folds_hold_out_every_unit_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells, estimator = added_up(drawn(10, "gaussian", units=50), "gaussian")  # a group per unit
+    four = list(folds(cells, estimator, np.random.default_rng(0)))
+    assert [split.held.size for split in four] == [13, 13, 12, 12]
+    assert [split.sample.size for split in four] == [37, 37, 38, 38]
+    first = four[0]
+    first.best[2] = Fitted(first.sample.start(2, np.random.default_rng(0)), 0.0)
+    total = first.sample.likelihoods(first.best[2].mixture).sum()
+    assert first.training(2) == pytest.approx(total * 13 / 37), "as of so many as are held out"
+    held = np.concatenate([split.held.cells.sums[:, 0] for split in four])
+    assert sorted(held.tolist()) == sorted(cells.sums[:, 0].tolist())
+    learnt = np.concatenate([split.sample.cells.sums[:, 0] for split in four])
+    assert sorted(learnt.tolist()) == sorted(3 * cells.sums[:, 0].tolist())
+    # 100 cells: a single split if that is more than a few, of fewer units if it is very many.
+    monkeypatch.setattr(module, "FEW", 99)
+    (one,) = folds(cells, estimator, np.random.default_rng(0))
+    assert (one.sample.size, one.held.size) == (37, 13)
+    monkeypatch.setattr(module, "_MANY", 100)
+    (one,) = folds(cells, estimator, np.random.default_rng(0))
+    assert one.sample.size + one.held.size == 50
+    monkeypatch.setattr(module, "_MANY", 80)
+    (one,) = folds(cells, estimator, np.random.default_rng(0))
+    assert one.sample.size + one.held.size == pytest.approx(40, abs=1)
+
+
+@pytest.mark.parametrize(("units", "numbers"), [(4, [1, 2]), (5, [1, 2]), (3, [1])])
+def test_there_are_two_units_for_each_type_that_is_tried(units: int, numbers: list[int]) -> None:
+    cells, estimator = added_up(drawn(3, units=units, shown=3))
+    assert list(choose(cells, estimator, None, 0, quiet)[1].held_out) == numbers
+
+
+def test_the_pseudo_count_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half over the mean divergence, with the noise of 1/2(n + κ) in each of them."""
+    monkeypatch.setattr(module, "ROUNDS", 1)
+    cells, estimator = added_up(drawn(2, units=40))
+    sample = Sample(cells, cells.weights(), estimator, 3.0)
+    mixture, _ = sample.climb(sample.start(2, np.random.default_rng(0)), 60)
+    m, pooled = estimator.means(mixture.parameters, mixture.common), sample.pooled
+    divergence = pooled * np.log(pooled / m) + (1 - pooled) * np.log((1 - pooled) / (1 - m))
+    plays = sample.expect(mixture)[1]
+    wanted = 0.5 / (divergence + 0.5 / (plays + 3.0)).mean()
+    found, _ = estimate_pseudo_count(sample, mixture)
+    assert found.pseudo_count == pytest.approx(wanted, rel=1e-9)
+
+
+def test_the_pseudo_count_has_bounds() -> None:
+    far = drawn(2, "gaussian", units=200, means=[[0, 99], [99, 0]])
+    cells, estimator = added_up(far, "gaussian")
+    sample = Sample(cells, cells.weights(), estimator, 1.0)
+    mixture, _ = search(sample, 2, None, np.random.default_rng(0))
+    assert estimate_pseudo_count(sample, mixture)[0].pseudo_count == 0.1
+    cells, estimator = added_up(drawn(2, units=200, means=[[0.5, 0.5, 0.5]], shares=(1.0,)))
+    sample = Sample(cells, cells.weights(), estimator, 1.0)
+    one, _ = sample.climb(sample.start(1, np.random.default_rng(0)), 60)
+    # Without a divergence the noise alone is left: κ grows by 1600/3 rewards in each round.
+    found = estimate_pseudo_count(sample, one)[0].pseudo_count
+    assert 6 * 400 < found < 6 * 700
+    for _ in range(4):
+        sample, one = estimate_pseudo_count(sample, one)
+    assert sample.pseudo_count == 1e4

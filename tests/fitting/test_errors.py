@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +14,7 @@ from scipy.special import log_softmax, logsumexp
 
 import fpbandits as fpb
 from fpbandits.fitting import errors as module
-from fpbandits.fitting.em import Sample
+from fpbandits.fitting.em import Fitted, Mixture, Sample
 from fpbandits.fitting.errors import standard_errors
 from fpbandits.fitting.search import search
 
@@ -83,6 +84,71 @@ def test_information_adds_up_the_squares_of_units_gradients(family: str) -> None
     )
     found = module._information(sample, mixture)
     np.testing.assert_allclose(found, wanted[:-1, :-1], rtol=1e-4, atol=1e-4 * wanted.max())
+
+
+@pytest.mark.parametrize(("family", "types"), [("discrete", 2), ("gaussian", 3), ("discrete", 1)])
+def test_what_the_penalty_adds_is_its_curvature(family: str, types: int) -> None:
+    """By second differences of all parameters and logits; of one type, one pooled reward counts."""
+    cells, estimator = added_up(drawn(4, family, units=60), family)
+    sample = Sample(cells, cells.weights(), estimator, 2.5)
+    mixture, _ = sample.climb(sample.start(types, np.random.default_rng(0)), 30)
+    counted = Sample(cells, cells.weights(), estimator, 2.5 if types > 1 else 1.0)
+    shape, size = mixture.parameters.shape, mixture.parameters.size
+
+    def cost(numbers: np.ndarray) -> float:
+        parameters, odds = numbers[:size].reshape(shape), numbers[size:]
+        return -counted.penalty(Mixture(log_softmax(odds), parameters, mixture.common))
+
+    here = np.concatenate([mixture.parameters.ravel(), mixture.log_shares])
+    step = 1e-3
+    moves = step * np.eye(len(here))
+    wanted = np.array(
+        [
+            [
+                cost(here + a + b) - cost(here + a - b) - cost(here - a + b) + cost(here - a - b)
+                for a in moves
+            ]
+            for b in moves
+        ]
+    ) / (4 * step**2)
+    common = len(mixture.common)
+    found = module._penalty_curvature(sample, mixture, len(here) + common)
+    inner = np.r_[:size, size + common : size + common + types]
+    np.testing.assert_allclose(found[np.ix_(inner, inner)], wanted, atol=1e-4)
+    assert np.count_nonzero(found) == np.count_nonzero(found[np.ix_(inner, inner)])
+
+
+def test_inverses_of_what_is_known_and_of_what_is_not() -> None:
+    root = np.random.default_rng(0).normal(size=(4, 4)) * [1, 10, 100, 1000]
+    known = root.T @ root
+    np.testing.assert_allclose(module._inverse(known), np.linalg.inv(known), rtol=1e-6)
+    found = module._inverse(np.diag([4.0, 0.0]))
+    np.testing.assert_allclose(found, [[0.25, 0], [0, 1e21]])
+
+
+def test_a_bootstrap_climbs_from_the_mixture_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, sample, mixture, _ = fitted(3, "bernoulli", 2, units=50)
+    climbs: list[Any] = []
+    climb = Sample.climb
+
+    def noted(sample: Sample, start: Mixture, most: int, tolerance: float) -> Fitted:
+        climbs.append((sample.weights.tolist(), start, most, tolerance))
+        fits.append(climb(sample, start, most, tolerance))
+        return fits[-1]
+
+    fits: list[Fitted] = []
+    monkeypatch.setattr(Sample, "climb", noted)
+    found = module._bootstrap(sample, mixture, np.random.default_rng(5))
+    random = np.random.default_rng(5)
+    shares = sample.weights / 50
+    wanted = [random.multinomial(50, shares).tolist() for _ in range(50)]
+    assert climbs == [(weights, mixture, 30, 1e-6) for weights in wanted]
+    for pair in range(3):
+        for kind in range(2):
+            means = [1 / (1 + math.exp(-fit.mixture.parameters[pair, kind, 0])) for fit in fits]
+            assert found.means[pair, kind] == pytest.approx(statistics.stdev(means))
+    shares = [math.exp(fit.mixture.log_shares[1]) for fit in fits]
+    assert found.shares[1] == pytest.approx(statistics.stdev(shares))
 
 
 def test_drawing_units_again_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,12 @@ import fpbandits as fpb
 from fpbandits.errors import InputError
 from fpbandits.families import ESTIMATORS
 from fpbandits.families.estimator import Rewards
+from fpbandits.fitting import fit as module
 from fpbandits.fitting.cells import cells_of
+from fpbandits.fitting.choose import choose
+from fpbandits.fitting.doubts import Seen, tell_apart
 from fpbandits.fitting.em import Mixture, Sample
+from fpbandits.fitting.errors import standard_errors
 from fpbandits.logs.log import read_log
 
 ROLES: Any = {"unit": "user", "arm": "arm", "reward": "reward"}
@@ -118,6 +122,82 @@ def test_contexts() -> None:
     by_context = dict(zip("mt", problem.means[0].tolist(), strict=True))
     assert content["models"]["type1"] == by_context
     assert set(content["errors"]["type1"]) == {"m", "t"}
+
+
+def test_what_doubts_are_about_is_what_the_log_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted row by row; and errors by a bootstrap have a stream of their own."""
+    random = np.random.default_rng(8)
+    user, arm, on = random.integers(40, size=300), random.integers(3, size=300), np.arange(300) % 2
+    paid = (random.random(300) < 0.2 + 0.6 * (user % 2 == arm % 2)).astype(float)
+    paid[7] = np.nan
+    log = {"user": user, "arm": arm, "on": on, "reward": paid}
+    seen: list[Seen] = []
+    streams: list[Any] = []
+
+    def noted(sample: Sample, mixture: Mixture, random: np.random.Generator) -> Any:
+        streams.append(random.bit_generator.state)
+        return standard_errors(sample, mixture, random)
+
+    told: list[Any] = []
+
+    def said(what: Seen) -> list[str]:
+        seen.append(what)
+        return ["said"]
+
+    monkeypatch.setattr(module, "doubts", said)
+    monkeypatch.setattr(module, "standard_errors", noted)
+    how: Any = {"context": "on", "types": 2, "missing": "drop", "seed": 3, "arms": list("2103")}
+    found = fpb.fit(log, progress=lambda *said: told.append(said), **how, **ROLES)
+    problem = found.problem
+    (what,) = seen
+    kept = [(u, str(a), c) for u, a, c, p in zip(user, arm, on, paid, strict=True) if p == p]
+    assert (what.types, what.arms, what.pairs) == (problem.models, problem.arms, problem.pair_names)
+    assert (what.units, what.events, what.dropped) == (found.units, 299, 1)
+    assert what.units == len({u for u, _, _ in kept})
+    shown = [len({u for u, a, _ in kept if a == name}) / what.units for name in problem.arms]
+    assert what.shown.tolist() == shown
+    assert problem.arms == ("2", "1", "0", "3")
+    played = [sum(f"{c}: {a}" == pair for _, a, c in kept) for pair in problem.pair_names]
+    np.testing.assert_allclose(what.plays.sum(axis=1), played)
+    assert problem.shares == pytest.approx([np.mean([c == k for _, _, c in kept]) for k in (0, 1)])
+    assert what.shares.tolist() == list(found.shares.values())
+    assert what.means.T.tolist() == problem.rewards.means.tolist()
+    assert what.errors.T.tolist() == found.error_table.tolist()
+    assert [found.errors[name].shape for name in problem.models] == [(2, 4)] * found.types
+    assert (what.sureness, what.chosen, what.perhaps) == (found.sureness, 2, 2)
+    assert found.warnings == ("said",)
+    stream = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0, 2)))
+    assert streams == [stream.bit_generator.state]
+    ours = ("adding up rewards", 0.0, 0.0), ("finding standard errors", 0.0, 0.0)
+    assert (told[0], told[-1]) == ours
+    assert found.told_apart == tuple(
+        tell_apart(problem.models, problem.arms, what.means, what.errors)
+    )
+    monkeypatch.undo()
+    assert fpb.fit(log, types=1, missing="drop", **ROLES).as_dict() == (
+        fpb.fit(log, types=1, missing="drop", seed=0, **ROLES).as_dict()
+    )
+
+
+def test_seeds_and_sizes_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds: list[int] = []
+
+    def noted(*arguments: Any) -> Any:
+        seeds.append(arguments[3])
+        return choose(*arguments)
+
+    monkeypatch.setattr(module, "choose", noted)
+    # As small as a log may be: two units, two arms and two rows for each of these.
+    small = {"user": [1, 2, 1, 2], "arm": [1, 1, 2, 2], "reward": [0, 1, 1, 1]}
+    assert fpb.fit(small, types=1, **ROLES).units == 2
+    assert seeds == [0]
+    three = {name: [*column, column[0]] for name, column in small.items()}
+    three["arm"][-1] = 3
+    with pytest.raises(InputError, match="the log: 3 arms in 5 rows: most were played once"):
+        fpb.fit(three, types=1, **ROLES)
+    with pytest.raises(InputError, match="3 types for 2 units"):
+        fpb.fit(small, types=3, **ROLES)
+    assert fpb.fit(small, types=2, **ROLES).types <= 2
 
 
 def test_doubts_are_told() -> None:

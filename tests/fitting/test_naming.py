@@ -40,6 +40,38 @@ def test_in_any_order_each_gets_its_own_name_back() -> None:
         assert [order[kind] for kind in found] == [0, 1, 2]
 
 
+@pytest.mark.parametrize("prior", [None, {"x": 8, "y": 1, "z": 1}])
+def test_names_are_those_of_the_best_of_all_matchings(prior: Any) -> None:
+    """Of the arms b and c, which both have; a type nearer to the average than to its match is new.
+
+    The average is weighted by the prior.
+    """
+    random, arms = np.random.default_rng(1), ["a", "b", "c"]
+    outcomes = set()
+    for _ in range(60):
+        before, after = random.random((2, 3, 3))
+        old = fpb.Problem.bernoulli(before, arms=arms, models=["x", "y", "z"], prior=prior)
+        names, order = names_and_order(
+            np.array([0.5, 0.2, 0.3]), np.array(after).T, ["d", "c", "b"], old
+        )
+        seen = after[:, [2, 1]]
+        average = np.average(before[:, 1:], axis=0, weights=[8, 1, 1] if prior else None)
+
+        def away(kind: int, where: Any, seen: Any = seen) -> float:
+            return float(np.sum((seen[kind] - where) ** 2))
+
+        def off(kinds: Any, before: Any = before, away: Any = away) -> float:
+            return float(sum(away(kind, before[model, 1:]) for model, kind in enumerate(kinds)))
+
+        best = min(permutations(range(3)), key=off)
+        kept = [m for m in range(3) if away(best[m], before[m, 1:]) <= away(best[m], average)]
+        new = [kind for kind in (0, 2, 1) if kind not in [best[m] for m in kept]]
+        assert names == (*("xyz"[m] for m in kept), *(f"type{i + 1}" for i in range(len(new))))
+        assert order.tolist() == [*(best[m] for m in kept), *new]
+        outcomes.add(len(kept))
+    assert outcomes >= {2, 3}
+
+
 def test_new_types_get_numbers_that_are_not_taken() -> None:
     #  The second is far from all three and near to their average; so is the last.
     means = [[0.12, 0.5, 0.9], [0.5, 0.6, 0.5], [0.88, 0.5, 0.1], [0.5, 0.65, 0.5]]

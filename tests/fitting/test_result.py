@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from logs import drawn
 
 import fpbandits as fpb
+from fpbandits.fitting.doubts import Apart
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +27,57 @@ def test_the_dict_is_json_of_the_promised_shape(found: fpb.Fit) -> None:
     assert content["errors"]["type2"] == found.errors["type2"].tolist()
     assert content["arms"] == ["0", "1", "2"]
     assert set(content["bic"]) == set(content["held_out"]) == {"1", "2", "3", "4"}
+
+
+def test_the_whole_dict() -> None:
+    """Without contexts means are lists; with contexts they are lists by context."""
+    means = np.array([[[0.5, 0.25], [0.75, 0.5]], [[0.25, 1.0], [0.0, 0.5]]])
+    plain = fpb.Problem.bernoulli(means[:, 0], arms=["a", "b"], models=["x", "y"])
+    seen = fpb.Problem.bernoulli(means, contexts=["c", "d"], arms=["a", "b"], models=["x", "y"])
+    for problem, errors in ((plain, np.full(2, 0.125)), (seen, np.full((2, 2), 0.125))):
+        fit = fpb.Fit(
+            problem=problem,
+            shares={"x": 0.75, "y": 0.25},
+            share_errors={"x": 0.03, "y": 0.02},
+            errors={"x": errors, "y": 2 * errors},
+            units=40,
+            events=200,
+            held_out={1: -0.7, 2: -0.5},
+            bic={1: 300.0, 2: 200.0},
+            pseudo_count=2.5,
+            sureness=0.875,
+            warnings=("said",),
+            told_apart=(Apart("x", ("a",), ("y",), (), ()), Apart("y", ("b",), (), ("x",), ())),
+        )
+        wanted: dict[str, Any] = {
+            "types": 2,
+            "shares": {"x": 0.75, "y": 0.25},
+            "share_errors": {"x": 0.03, "y": 0.02},
+            "models": {"x": [0.5, 0.25], "y": [0.25, 1.0]},
+            "errors": {"x": [0.125, 0.125], "y": [0.25, 0.25]},
+            "arms": ["a", "b"],
+            "family": "bernoulli",
+            "units": 40,
+            "events": 200,
+            "bic": {"1": 300.0, "2": 200.0},
+            "held_out": {"1": -0.7, "2": -0.5},
+            "pseudo_count": 2.5,
+            "sureness": 0.875,
+            "warnings": ["said"],
+            "told_apart": {
+                "x": {"best": ["a"], "free": ["y"], "costly": []},
+                "y": {"best": ["b"], "free": [], "costly": ["x"]},
+            },
+        }
+        if problem is seen:
+            wanted["models"] = {
+                "x": {"c": [0.5, 0.25], "d": [0.75, 0.5]},
+                "y": {"c": [0.25, 1.0], "d": [0.0, 0.5]},
+            }
+            for name, own in wanted["errors"].items():
+                wanted["errors"][name] = {"c": own, "d": own}
+            wanted["contexts"] = ["c", "d"]
+        assert fit.as_dict() == wanted
 
 
 def test_it_is_saved_as_a_problem(found: fpb.Fit, tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from command import refusal, run
 
 import fpbandits as fpb
 from fpbandits.errors import InputError
+from fpbandits.logs.cost import less_cost
+from fpbandits.logs.log import Log, read_log
 
 ROLES: Any = {"unit": "user", "arm": "price", "reward": "paid"}
 PRICES, COSTS = np.array([9.0, 12.0]), [4.0, 5.0]
@@ -42,6 +44,45 @@ def test_each_arm_has_its_cost_in_every_context() -> None:
     revenue = {**log(), "where": ["home", "away"] * 600}
     found = fpb.fit(revenue, types=1, cost=COSTS, context="where", **ROLES)
     assert np.asarray(found.problem.rewards.content["value"]).tolist() == [5.0, 7.0] * 2
+
+
+def revenue_log(rewards: list[float], arms: list[int] | None = None) -> Log:
+    columns = {"u": range(len(rewards)), "a": arms or [1] * len(rewards), "r": rewards}
+    return read_log(columns, unit="u", arm="a", reward="r")
+
+
+def test_a_sale_pays_its_reward_less_the_cost() -> None:
+    log = revenue_log([0, 9, 0, 12.5, -3], [1, 1, 2, 2, 1])
+    assert less_cost(log, None) is log
+    assert less_cost(log, 2).reward.tolist() == [0, 7, 0, 10.5, -5]
+    assert less_cost(log, np.array([4, 5])).reward.tolist() == [0, 5, 0, 7.5, -7]
+    assert less_cost(log, [0.5]).reward.tolist() == [0, 8.5, 0, 12, -3.5]
+    with pytest.raises(InputError) as caught:
+        less_cost(log, [1, 12.5])
+    assert caught.value.place == (("index", 3), ("arm", "2"))
+
+
+def test_rewards_of_1_are_sales_where_the_cost_is_above_1() -> None:
+    assert less_cost(revenue_log([0, 0, 0]), 4).reward.tolist() == [0, 0, 0]
+    assert less_cost(revenue_log([0, 1, 1]), 0.75).reward.tolist() == [0, 0.25, 0.25]
+    assert less_cost(revenue_log([0, 1, 2]), 1.5).reward.tolist() == [0, -0.5, 0.5]
+    with pytest.raises(InputError, match="every sale has the reward 1") as caught:
+        less_cost(revenue_log([0, 1, 1]), 1.5)
+    assert caught.value.path == ["cost"]
+    mixed = revenue_log([1, 1], [1, 2])
+    assert less_cost(mixed, [1.5, 0.5]).reward.tolist() == [-0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("arms", "names"),
+    [(8, "1, 2, 3, 4, 5, 6, 7, 8"), (9, "1, 2, 3, 4, 5, 6, 7, 8, …")],
+)
+def test_eight_arms_are_named_where_costs_are_not_as_many(arms: int, names: str) -> None:
+    log = revenue_log([1.0] * arms, list(range(1, arms + 1)))
+    with pytest.raises(InputError) as caught:
+        less_cost(log, [1, 2])
+    words = f"cost has 2 numbers for {arms} arms, which are, in order, {names}"
+    assert str(caught.value).removeprefix("cost: ") == words
 
 
 @pytest.mark.parametrize(

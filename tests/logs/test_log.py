@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from fpbandits.errors import Error, InputError
 from fpbandits.logs import sources
-from fpbandits.logs.log import Log, read_log
+from fpbandits.logs.log import Log, log_name, read_log
 
 ROWS = [("u2", 12, 1.0, "m"), ("u1", 9, 0.0, "d"), ("u2", 9, 1.0, "d"), ("u3", 100, 0.5, "m")]
 COLUMNS: dict[str, Any] = {
@@ -165,6 +165,19 @@ def test_floats_are_whole_numbers_or_refused(dtype: type) -> None:
         read({**COLUMNS, "user": users})
 
 
+def test_a_wrong_cell_of_any_chunk_is_named_by_its_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "_AT_ONCE", 1)
+    rows = [*ROWS[:3], ("u3", 100, "x", "m")]
+    with pytest.raises(InputError, match=r"log\.csv: row 5: the reward is 'x'"):
+        read(to_csv(tmp_path / "log.csv", rows))
+    floats = pa.table({**COLUMNS, "user": [1.0, 2.0, 2.0**53, 4.0]})
+    pq.write_table(floats, tmp_path / "log.parquet")
+    with pytest.raises(InputError, match=r"log.parquet: row 2, counted from 0: unit: 9007"):
+        read(tmp_path / "log.parquet")
+
+
 def test_other_refusals() -> None:
     with pytest.raises(InputError, match="row 3, counted from 0: unknown arm '100'"):
         read(COLUMNS, arms=["9", "12"])
@@ -176,6 +189,78 @@ def test_other_refusals() -> None:
         read_log(COLUMNS, unit=3, arm="arm", reward="pay")  # type: ignore[arg-type]  # on purpose
     with pytest.raises(InputError, match="arms must be a list of names, not '9'"):
         read(COLUMNS, arms="9")
+    with pytest.raises(InputError, match="a further column must be a column's name, not ''"):
+        read(COLUMNS, numbers=[""])
+    with pytest.raises(InputError, match="the column 'pay' is given two roles"):
+        read(COLUMNS, numbers=["pay"])
+    with pytest.raises(InputError, match="its name has 2,000 of 1000 letters"):
+        read({**COLUMNS, "arm": ["a", "b", "c" * 2000, "a"]})
+
+
+def test_names_and_numbers_of_pairs() -> None:
+    log = read(COLUMNS)
+    assert (log.pairs, log.pair_names) == (3, ["9", "12", "100"])
+    log = read(COLUMNS, context="on")
+    assert log.pairs == 6
+    assert log.pair_names == ["d: 9", "d: 12", "d: 100", "m: 9", "m: 12", "m: 100"]
+    assert (log.dropped, log.control, log.extra, log.among, log.sets) == (0, 0, {}, None, None)
+
+
+def test_logs_are_called_as_their_files() -> None:
+    for name in ("shop.csv", "shop.tsv.gz", "shop.parquet"):
+        assert log_name(Path("logs.d") / name, "fit") == "shop"
+        assert log_name(f"logs.d/{name}", "fit") == "shop"
+    assert log_name("may.2026.csv", "fit") == "may.2026"
+    assert log_name(COLUMNS, "fit") == "fit"
+
+
+def test_sets_of_eligible_arms() -> None:
+    """Of rows that stay, each set once; an empty cell stands for all arms."""
+    among = ["12|9", " 9 ", "", "100 | 9"]
+    log = read({**COLUMNS, "among": among}, among="among")
+    assert log.sets is not None
+    assert log.among is not None
+    all_sets = [[True, True, False], [True, False, False], [True] * 3, [True, False, True]]
+    assert log.sets[log.among].tolist() == all_sets
+    gaps = {**COLUMNS, "pay": [1, None, 1, 1], "arm": [9, 9, 9, 100]}
+    among[0] = "9"
+    log = read({**gaps, "among": among}, among="among", missing="drop")
+    assert log.sets is not None
+    assert log.among is not None
+    assert log.arms == ("9", "100")
+    assert log.sets[log.among].tolist() == [[True, False], [True, True], [True, True]]
+    for cell, words in (("z|100", "among: unknown arm 'z'"), ("9", "'100' was played, and elig")):
+        for pay, how in ((1, {}), (None, {"missing": "drop"})):
+            changed = {**gaps, "pay": [1, pay, 1, 1], "among": [*among[:3], cell]}
+            with pytest.raises(InputError, match=rf"row 3, counted from 0: {words}"):
+                read(changed, among="among", **how)
+
+
+def test_rows_of_control_units_are_left_out() -> None:
+    flags = ["true", "False", "FALSE", "false"]
+    log = read({**COLUMNS, "c": flags}, control="c")
+    assert (log.units, log.control, log.dropped) == (["u2", "u1", "u3"], 1, 0)
+    assert [log.place(row)[1] for row in range(3)] == [("index", row) for row in (1, 2, 3)]
+    # A row that is dropped counts as such alone.
+    gaps = {**COLUMNS, "pay": [None, 0.0, 1.0, 1.0]}
+    log = read({**gaps, "c": ["true", "true", "false", "false"]}, control="c", missing="drop")
+    assert (log.units, log.control, log.dropped) == (["u2", "u3"], 1, 1)
+    with pytest.raises(InputError, match="all units are control units: expected a row per rew"):
+        read({**COLUMNS, "c": ["true"] * 4}, control="c")
+    # Anything but true and false in every row is another column of that name.
+    log = read({**COLUMNS, "c": ["true", "", "false", "false"]}, control="c")
+    assert (len(log.reward), log.control) == (4, 0)
+
+
+def test_what_is_missing_is_told_by_its_role() -> None:
+    source = {**COLUMNS, "chance": [0.1, None, 0.3, 0.4], "id": ["a", "b", "", "d"]}
+    how: Any = {"numbers": ["chance"], "key": "id"}
+    words = r"row 1, .*: the chance is missing\. 2 of 4 rows lack something: --missing drop leaves"
+    with pytest.raises(InputError, match=words):
+        read(source, **how)
+    log = read(source, missing="drop", **how)
+    assert log.extra["chance"].tolist() == [0.1, 0.4]
+    assert log.dropped == 2
 
 
 @given(st.binary(max_size=300))
@@ -249,5 +334,21 @@ def test_repeated_rows_and_keys_are_refused() -> None:
     assert len(read({**twice, "id": np.arange(800)}, key="id").reward) == 800
     with pytest.raises(InputError, match=r"row 400, .* the key '0' was there before. 400 rows of"):
         read({**twice, "id": np.tile(np.arange(400), 2)}, key="id")
+    assert len(read({**twice, "pay": np.ones(800)}).reward) == 800, "equal rows say nothing"
     few = {name: np.tile(column[:40], 2) for name, column in log.items()}
     assert len(read(few).reward) == 80, "by chance"
+    with pytest.raises(InputError, match=r"the key '7' was there before\. 2 rows of 4 repeat a"):
+        read({**COLUMNS, "id": [7, 7, 8, 8]}, key="id")
+    gaps = {**COLUMNS, "id": [5, None, 7, 7]}
+    with pytest.raises(InputError, match=r"row 3, .*the key '7' was there before\. 1 row of 3 rep"):
+        read(gaps, key="id", missing="drop")
+
+
+def test_rows_that_differ_among_later_units_are_no_repetition() -> None:
+    """Of the first 1,000 units every row is there twice; of another one it is not."""
+    unit = np.repeat(np.arange(1001), 2)
+    log = {"user": unit, "arm": unit % 3, "pay": unit % 2}
+    with pytest.raises(InputError, match="every row is there 2 times"):
+        read(log)
+    log["arm"] = np.where(np.arange(2002) == 2001, 5, log["arm"])
+    assert len(read(log).reward) == 2002

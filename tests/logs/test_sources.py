@@ -15,7 +15,7 @@ import pytest
 
 from fpbandits.errors import InputError, StorageError
 from fpbandits.logs import sources
-from fpbandits.logs.sources import file_chunks, frame_chunks, line_of
+from fpbandits.logs.sources import file_chunks, frame_chunks, has_column, line_of
 
 COLUMNS: dict[str, Any] = {"x": [1, 2], "user": ["ann", "bob"], "reward": [0.5, 1.0]}
 
@@ -53,7 +53,31 @@ def test_parquet_comes_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     pq.write_table(pa.table({"user": list("abcdefgh"), "reward": np.arange(8.0)}), path)
     chunks = file_chunks(path, ["user", "reward"], lambda *said: told.append(said))
     assert as_rows(chunks) == list(zip("abcdefgh", np.arange(8.0), strict=True))
-    assert [said[1] for said in told] == [3 / 8, 6 / 8, 1]
+    assert told == [("reading the log", share, 0.0) for share in (3 / 8, 6 / 8, 1)]
+    pq.write_table(pa.table({"user": ["a"]}), path)
+    told.clear()
+    assert as_rows(file_chunks(path, ["user"], lambda *said: told.append(said))) == [("a",)]
+    assert told == [("reading the log", 1, 0.0)]
+
+
+def test_csv_says_what_share_of_the_bytes_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a file that grows meanwhile, all of it at most."""
+    monkeypatch.setattr(sources, "_AT_ONCE", 1000)
+    path, told = tmp_path / "log.csv", []
+    path.write_text("user\n" + "abcdefghi\n" * 10_000)
+    chunks = file_chunks(path, ["user"], lambda *said: told.append(said))
+    next(iter(chunks))
+    with path.open("a") as file:
+        file.write("abcdefghi\n" * 10_000)
+    assert len(as_rows(chunks)) == 19_000
+    shares = [share for _, share, _ in told]
+    assert told == [("reading the log", share, 0.0) for share in shares]
+    # It is read some thousand bytes ahead.
+    assert 0.1 <= shares[0] < 0.3
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
 
 
 def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
@@ -78,13 +102,20 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("row", "fields"), [("bob", 1), ("bob,9,50", 3), ("bob,9,,50", 4)])
 def test_a_row_of_another_length_than_the_header_is_named(
-    tmp_path: Path, row: str, fields: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: str, fields: int
 ) -> None:
     path = tmp_path / "log.csv"
-    path.write_text(f"user,reward\nann,1\n{row}\n")
+    monkeypatch.setattr(sources, "_AT_ONCE", 2)
+    path.write_text(f"user,reward\nann,1\nann,2\n\nann,3\n{row}\n")
     with pytest.raises(InputError, match=f"has {fields} of 2 fields") as caught:
         list(file_chunks(path, ["user", "reward"], None))
-    assert caught.value.place == (("index", 1),)
+    assert caught.value.place == (("index", 3),)
+
+
+def test_apostrophes_of_an_exported_log_are_taken_off(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("user,arm\n'=ann,9\n'tis,'-1\n")
+    assert as_rows(file_chunks(path, ["user", "arm"], None)) == [("=ann", "9"), ("'tis", "-1")]
 
 
 def test_a_row_may_end_with_empty_fields(tmp_path: Path) -> None:
@@ -100,6 +131,20 @@ def test_no_data_frame() -> None:
         list(frame_chunks(COLUMNS, ["users"]))
     with pytest.raises(InputError, match="'reward' does not have one value per row"):
         list(frame_chunks({**COLUMNS, "reward": [1]}, ["user", "reward"]))
+    with pytest.raises(InputError, match="'user' does not have one value per row"):
+        list(frame_chunks({"user": np.zeros((2, 2))}, ["user"]))
+    with pytest.raises(InputError, match="there are two columns 'user'"):
+        list(frame_chunks(pd.DataFrame([[1, 2]], columns=["user", "user"]), ["user"]))
+
+
+def test_whether_there_is_a_column(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("user,reward\nann,1\n")
+    for source in (path, str(path), COLUMNS, pa.table(COLUMNS)):
+        assert has_column(source, "user")
+        assert not has_column(source, "users")
+    assert not has_column(tmp_path / "none.csv", "user")
+    assert not has_column(3, "user")
 
 
 def test_a_gzipped_file_is_read_as_it_was_before(tmp_path: Path) -> None:
@@ -109,7 +154,7 @@ def test_a_gzipped_file_is_read_as_it_was_before(tmp_path: Path) -> None:
     assert line_of(path, 1) == 4
     for content in (b"user,reward\nann,1\n", path.read_bytes()[:-9]):
         path.write_bytes(content)
-        with pytest.raises(StorageError, match="cannot be read"):
+        with pytest.raises(StorageError, match=r"cannot be read \([A-Z]\w+"):
             list(file_chunks(path, ["user", "reward"], None))
     path.write_bytes(gzip.compress(b"user,reward\nb\xf6b,1\n"))
     with pytest.raises(InputError, match="row 2: byte 0xf6 is not UTF-8"):

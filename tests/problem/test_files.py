@@ -114,9 +114,68 @@ def test_the_three_families_from_toml(tmp_path: Path) -> None:
     assert discrete.means.tolist() == [[5, 5]]
 
 
+def test_everything_in_one_file(tmp_path: Path) -> None:
+    """As the module's docstring shows it, and as people read it."""
+    text = """\
+name = "Läden"
+reward = "bernoulli"
+arms = ["9 €", "12 €"]
+range = [0.0, 10.0]
+truth = "loyal"
+contexts = ["mobile", "desktop"]
+shares = [0.75, 0.25]
+
+[models."loyal"]
+"mobile" = [9.0, 5.0]
+"desktop" = [8.0, 6.0]
+
+[models."thrifty"]
+"mobile" = [4.0, 1.0]
+"desktop" = [3.0, 2.0]
+
+[prior]
+"loyal" = 0.75
+"thrifty" = 0.25
+
+[transitions]
+"loyal" = { "loyal" = 0.5, "thrifty" = 0.5 }
+"thrifty" = { "thrifty" = 1.0 }
+
+[fitted]
+units = ["0004ba9e2273", "0015956050d0"]
+"""
+    problem = Problem.bernoulli(
+        [[[9, 5], [8, 6]], [[4, 1], [3, 2]]],
+        name="Läden",
+        arms=["9 €", "12 €"],
+        models=["loyal", "thrifty"],
+        contexts=["mobile", "desktop"],
+        shares=[0.75, 0.25],
+        range=(0, 10),
+        truth="loyal",
+        prior={"loyal": 3, "thrifty": 1},
+        transitions=[[0.5, 0.5], [0, 1]],
+        fitted_units=["0004ba9e2273", "0015956050d0"],
+    )
+    assert files.problem_to_toml(problem) == text
+    again = files.problem_from_toml(text, "other")
+    assert again == problem
+    for field in ("name", "truth", "shares", "prior", "contexts", "transitions", "fitted_units"):
+        assert getattr(again, field) == getattr(problem, field)
+    plain = Problem.bernoulli([[0.5, 0.25]], value=[9, 12], name="p")
+    assert files.problem_to_toml(plain) == (
+        'name = "p"\nreward = "bernoulli"\narms = ["arm1", "arm2"]\nvalue = [9.0, 12.0]\n\n'
+        '[models]\n"theta1" = [0.5, 0.25]\n'
+    )
+    for cost, profits in (("4", [5, 8]), ("[4, 5]", [5, 7])):
+        text = f"value = [9, 12]\ncost = {cost}\n[models]\nx = [0.5, 0.25]\n"
+        found = files.problem_from_toml(text, "p").rewards.content["value"]
+        assert np.asarray(found).tolist() == profits
+
+
 def test_csv_as_spreadsheets_write_it(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
-    path.write_bytes(b'\xef\xbb\xbfmodel, a ,"b, c"\r\n\r\nx, 0.9 ,.5\r\n"y ""z""",2e-1,0.5\r\n')
+    path.write_bytes(b'\xef\xbb\xbfmodel, a , "b, c"\r\n\r\nx, 0.9 ,.5\r\n"y ""z""",2e-1,0.5\r\n')
     problem = load_problem(path)
     assert problem.arms == ("a", "b, c")
     assert problem.models == ("x", 'y "z"')
@@ -153,6 +212,9 @@ TOML_REFUSALS = [
     ("truth = 1\n[models]\nx = [0.5]", "truth must be a model's name, not 1"),
     ("name = 1\n[models]\nx = [0.5]", "the problem: its name must be a text, not 1"),
     ("x = [", "not valid TOML: "),
+    ("[models]\nx = [1, .5]", "; a number begins with a digit there: 0.5, not .5"),
+    ("cost = 4\n[models]\nx = [0.5]", "value"),
+    ("reward = 'beta'\ncost = 4\nconcentration = 3\n[models]\nx = [0.5]", "'cost'"),
     ("x = " + "9" * 5000, "not valid TOML: "),
     ("[models]\nx = [1" + "0" * 400 + "]", "is not a finite number"),
     ("[models]\nx = [0x" + "1" * 5000 + "]", "is not a finite number"),
@@ -168,6 +230,7 @@ CSV_REFUSALS = [
     ("model,a\n", "there are no models"),
     ("name,a\nx,1", "row 1: the header must be model,<arm>,<arm>…; it starts with 'name'"),
     ("model;a\nx;1", "the header must be model,<arm>,<arm>…, separated by commas"),
+    ("model\ta\nx\t1", "the header must be model,<arm>,<arm>…, separated by commas"),
     ("model\nx", "row 1: the header names no arms"),
     ("model,a,a\nx,1,1", "row 1: duplicate arm name 'a'"),
     ("\n\nmodel,a\n\nx,1\n\ny,2\n", "row 7: model 'y', arm 'a': mean 2 is outside"),
@@ -190,7 +253,7 @@ CSV_REFUSALS = [
     ("model,a,b\nx,0.5,1_0", "row 2: model 'x', arm 'b': expected a number, not the text"),
     ("model,a,b\nx,,0.5", "row 2: model 'x', arm 'a': expected a number, but there is no"),
     ("model,a,b\n\n\nx,0.5", "row 4: model 'x': no value for arm 'b'"),
-    ("model,a,b\nx,0.5,0.5,1", "row 2: model 'x': 3 values for 2 arms: nothing follows"),
+    ("model,a,b\nx,0.5,0.5,1", "row 2: model 'x': 3 values for 2 arms: nothing follows arm 'b'"),
     ("model,a\nx,1\ny,1\nx,0", "row 4: duplicate model name 'x': models 1 and 3"),
     ("model,a\n,1", "row 2: model 1: its name is empty"),
     ('model,a\nx,"1', "row 2: not valid CSV"),

@@ -19,6 +19,8 @@ def test_labels_are_names() -> None:
     assert problem.means.tolist() == MEANS
     assert fpb.Problem.bernoulli(frame, models=["x", "y"], name="n").models == ("x", "y")
     assert fpb.Problem.gaussian(frame, 2.0).models == ("loyal", "thrifty")
+    none = fpb.Problem.bernoulli(frame, models=None, arms=["a", "b"])
+    assert (none.models, none.arms) == (("loyal", "thrifty"), ("a", "b"))
 
 
 def test_frames_without_names() -> None:

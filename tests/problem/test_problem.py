@@ -33,6 +33,25 @@ def test_a_problem_never_changes() -> None:
         problem.means[0, 0] = 0.1
 
 
+def test_values_by_pair_have_the_names_of_arms_and_contexts() -> None:
+    plain = Problem.bernoulli(MEANS, arms=["a", "b"])
+    assert plain.by_name([1, 2]) == {"a": 1, "b": 2}
+    assert (plain.pairs, plain.pair_names) == (2, ("a", "b"))
+    seen = Problem.bernoulli([MEANS], arms=["a", "b"], contexts=["x", "y"], name="shop")
+    assert seen.by_name([1, 2, 3, 4]) == {"x": {"a": 1, "b": 2}, "y": {"a": 3, "b": 4}}
+    assert (seen.pairs, seen.pair_names) == (4, ("x: a", "x: b", "y: a", "y: b"))
+    assert [seen.pair_index(arm, context) for context in "xy" for arm in "ab"] == [0, 1, 2, 3]
+    assert seen.columns(np.array([1, 0])).tolist() == [1, 0, 3, 2]
+    assert plain.columns(np.array([1])).tolist() == [1]
+    turned = seen.reordered(np.array([0]), np.array([1, 0]))
+    assert (turned.arms, turned.means.tolist()) == (("b", "a"), [[[0.5, 0.9], [0.5, 0.2]]])
+    assert repr(seen) == "Problem('shop': 1 model, 2 arms, 2 contexts, bernoulli rewards in [0, 1])"
+    with pytest.raises(InputError, match="shop has contexts: say which one this is for, one of 'x"):
+        seen.pair_index("a", None)
+    with pytest.raises(InputError, match="has no contexts, and the context 'x' was given"):
+        plain.pair_index("a", "x")
+
+
 def test_range_maps_to_the_unit_interval() -> None:
     problem = Problem.bernoulli([[15, 20]], range=(10, 20))
     assert problem.rewards.unit_means.tolist() == [[0.5, 1.0]]

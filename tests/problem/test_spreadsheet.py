@@ -88,6 +88,7 @@ REFUSALS = [
         "row 3: model 'x', context 'd', arm 'b': mean 7 is outside the range [0, 1]",
     ),
     (H + "y,d,0,1\nx,d,0,1\ny,m,nan,1\nx,m,0,1", "row 4: model 'y', context 'm', arm 'a': nan"),
+    (H + "x,m", "row 2: model 'x', context 'm': no value for arm 'a'"),
     (H + "x,m,0", "row 2: model 'x', context 'm': no value for arm 'b'"),
     (H + "x,m,0,1,1", "row 2: model 'x', context 'm': 3 values for 2 arms"),
     (H + "x,m,0,b", "row 2: model 'x', context 'm', arm 'b': expected a number, not the text"),
@@ -115,4 +116,6 @@ def test_what_csv_cannot_hold_is_refused(tmp_path: Path) -> None:
         save_problem(Problem.bernoulli([[0.5, 0.6]], arms=["context", "b"]), tmp_path / "p.csv")
     with pytest.raises(InputError, match=r"CSV holds Bernoulli means only"):
         save_problem(shop(prior={"loyal": 3}), tmp_path / "p.csv")
+    with pytest.raises(InputError, match=r"CSV holds Bernoulli means only"):
+        save_problem(Problem.bernoulli([[0.5, 0.6]], value=[9, 12]), tmp_path / "p.csv")
     assert list(tmp_path.iterdir()) == []

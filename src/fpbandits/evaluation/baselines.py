@@ -41,7 +41,7 @@ def baselines(problem: Problem, drawn: Bools) -> dict[str, Ints]:
     drawn = drawn.reshape(shape)
     seen = drawn.any(axis=1)  # a context that never came says nothing about its arms
     means = _means(problem)
-    shares = np.array(problem.shares or [1.0])
+    shares = np.array(problem.shares or np.ones(shape[0]))
     arms = {}
     everywhere = drawn[seen].all(axis=0)
     if everywhere.any():

@@ -68,10 +68,8 @@ class _Player:
         if plan is None:
             written, memory = self._before
             self._restore(written)
-            if memory is not None:
-                memory = deepcopy(memory)
             arms, memory = self._ready.plan(
-                self._state, self._accepted, memory, self._random, context, None, among
+                self._state, self._accepted, deepcopy(memory), self._random, context, None, among
             )
             plan = self._plans[context, among] = arms, self._copy_written(), memory
         return plan[0][0]

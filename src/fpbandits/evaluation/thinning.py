@@ -115,7 +115,7 @@ def least_propensity(log: Log, propensity: Floats) -> float:
     drawn = (by_context @ eligible(log).T)[log.pair // len(log.arms), _set_of_rows(log)]
     several = drawn > 1
     others = (1 - propensity[several]) / (drawn[several] - 1)
-    return min(float(propensity.min()), float(others.min(initial=1.0)))
+    return float(np.concatenate([propensity, others]).min())
 
 
 def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
@@ -135,13 +135,14 @@ def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
     # 1/q_t − 1 over the n rows in which the arm was eligible, where q_t is how likely it was: by
     # Jensen's inequality at least n·(1/q̄ − 1). The mean of 1/p_t over the rows that played it
     # estimates 1/q̄; if none did, it is taken to be as unlikely as any arm ever was.
-    mean = np.where(played > 0, total / np.maximum(played, 1), inverse.max())
+    unlikely = np.full(pairs, inverse.max())
+    mean = np.divide(total, played, out=unlikely, where=drawn_pairs(log))
     deviation = np.sqrt(np.maximum(variance, rows * (mean - 1)))
     # In a uniform log no arm has a propensity of 0, so too few plays are a contradiction, too.
     off_by = np.abs(total - rows) if uniform else total - rows
     is_off = _clearly_off(off_by, deviation, rows)
     if is_off.any():
-        pair = int(np.argmax(is_off * off_by / np.maximum(rows, 1)))
+        pair = max(np.flatnonzero(is_off).tolist(), key=lambda pair: off_by[pair] / rows[pair])
         expected = counted(round(rows[pair] / mean[pair]), "row")
         raise _unbalanced(
             f"{log.pair_names[pair]!r} was played in {played[pair]:,} of {rows[pair]:,} rows, "

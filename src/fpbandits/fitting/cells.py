@@ -21,7 +21,7 @@ from fpbandits.core.arrays import Counts, Floats, Ints
 from fpbandits.families.estimator import Codes, Estimator
 from fpbandits.logs.log import Log
 
-_AT_ONCE = 2**18
+_AT_ONCE = 262_144
 """Rows whose statistics are computed at a time, to save memory."""
 
 
@@ -140,13 +140,10 @@ def cells_of(log: Log, estimator: Estimator) -> Cells:
 
 
 def _distinct_rows(columns: list[Counts]) -> tuple[Counts, Counts]:
-    """Return the first row of each kind of equal rows, and the kind of every row.
-
-    The first column is 0 or more, so −1 before it makes the first row new.
-    """
+    """Return the first row of each kind of equal rows, and the kind of every row."""
     order = np.lexsort(columns[::-1])
-    changes = [np.diff(column[order], prepend=-1) != 0 for column in columns]
-    new = np.logical_or.reduce(changes)
+    changes = np.logical_or.reduce([np.diff(column[order]) != 0 for column in columns])
+    new = np.concatenate([[True], changes])
     kind = np.empty(len(order), np.int64)
     kind[order] = np.cumsum(new) - 1
     return order[new], kind

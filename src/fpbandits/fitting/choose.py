@@ -33,14 +33,12 @@ from fpbandits.core.arrays import Counts, Floats
 from fpbandits.errors import counted
 from fpbandits.families.estimator import Estimator
 from fpbandits.fitting.cells import Cells
-from fpbandits.fitting.em import Mixture, Sample, merge_same
+from fpbandits.fitting.em import Fitted, Mixture, Sample, merge_same
 from fpbandits.fitting.search import (
-    END,
     FEW,
     PSEUDO_COUNT,
     ROUNDS,
     SMALL,
-    Fitted,
     renew,
     restrict,
     search,
@@ -135,20 +133,21 @@ class Split:
 
     def search(self, types: int, random: np.random.Generator) -> Fitted:
         """Return the best mixture of a search from many starts."""
-        before = self.best.get(types - 1, (None, 0.0))[0]
-        return search(self.sample, types, before, random)
+        fewer = self.best.get(types - 1)
+        return search(self.sample, types, fewer and fewer.mixture, random)
 
     def shrink(self, types: int, random: np.random.Generator) -> Fitted:
         """Try to do better by taking a type out of the best mixture of one more."""
-        return shrink(self.sample, self.best[types], self.best[types + 1][0], random)
+        return shrink(self.sample, self.best[types], self.best[types + 1].mixture, random)
 
     def renew(self, types: int, random: np.random.Generator) -> Fitted:
         """Try to do better by starting types anew."""
-        return renew(self.sample, self.best[types], random)[0]
+        best, _ = renew(self.sample, self.best[types], random)
+        return best
 
     def training(self, types: int) -> float:
         """Return the log-likelihood of training units, scaled to as many as are held out."""
-        by_group = self.sample.likelihoods(self.best[types][0])
+        by_group = self.sample.likelihoods(self.best[types].mixture)
         return _total(by_group, self.sample.weights) * self.held.size / self.sample.size
 
 
@@ -188,7 +187,7 @@ def choose(
     bic, fits = {}, {}
     for number in scores:
         progress(f"fitting {counted(number, 'type')} to all units", 0.0, 0.0)
-        fits[number], value = everyone.climb(splits[0].best[number][0], 90, 1e-6)
+        fits[number], value = everyone.climb(splits[0].best[number].mixture, 90, 1e-6)
         likelihood = value - everyone.penalty(fits[number])
         bic[number] = fits[number].free_parameters * math.log(cells.units) - 2 * likelihood
     chosen = fewest_types(scores, _CLEARLY)
@@ -200,7 +199,7 @@ def choose(
     if chosen > 1:
         found = shake(final, subsample(final, SMALL, random), found, random)
         found, ends = renew(final, found, random)
-    mixture, top = final.climb(found[0], 1500, 1e-9)
+    mixture, top = final.climb(found.mixture, 1500, 1e-9)
     mixture = merge_same(mixture, final, _NEGLIGIBLE)
     rivals = tuple(
         (end, top - value)
@@ -235,9 +234,9 @@ def rescore(splits: list[Split], scores: dict[int, Score]) -> dict[int, Score]:
     close, mixtures are climbed to convergence, since a plateau may look like it.
     """
     best = _best_of(scores)
-    pseudo_count = estimate_pseudo_count(splits[0].sample, splits[0].best[best][0])[0].pseudo_count
+    shrunk, _ = estimate_pseudo_count(splits[0].sample, splits[0].best[best].mixture)
     for split in splits:
-        split.sample = replace(split.sample, pseudo_count=pseudo_count)
+        split.sample = replace(split.sample, pseudo_count=shrunk.pseudo_count)
         for number, (mixture, _) in split.best.items():
             close = gain(scores[best], scores[number]) < _FAR
             steps = _WORK // len(split.sample.cells.members) if close else 60
@@ -251,21 +250,22 @@ def least_fraction(splits: list[Split], types: int) -> float:
     Where types overlap, units say little about how far apart the types are, and a pseudo-count that
     is right for each distribution alone moves all of them together.
     """
-    totals = {}
-    for fraction in _FRACTIONS:
-        total = 0.0
-        for split in splits:
-            sample = replace(split.sample, pseudo_count=fraction * split.sample.pseudo_count)
-            mixture, _ = sample.climb(split.best[types][0], 600, END)
-            total += _total(split.held.likelihoods(mixture), split.held.weights)
-        totals[fraction] = total
+
+    def held_out(split: Split, fraction: float) -> float:
+        sample = replace(split.sample, pseudo_count=fraction * split.sample.pseudo_count)
+        mixture, _ = sample.climb(split.best[types].mixture, 600)
+        return _total(split.held.likelihoods(mixture), split.held.weights)
+
+    totals = {
+        fraction: sum(held_out(split, fraction) for split in splits) for fraction in _FRACTIONS
+    }
     enough = max(totals.values()) - _NEGLIGIBLE
     return next(fraction for fraction in _FRACTIONS if totals[fraction] > enough)
 
 
 def score_of(splits: list[Split], types: int) -> Score:
     """Return the held-out scores of all splits."""
-    each = [split.held.likelihoods(split.best[types][0]) for split in splits]
+    each = [split.held.likelihoods(split.best[types].mixture) for split in splits]
     weights = [split.held.weights for split in splits]
     training = sum(split.training(types) for split in splits)
     return Score(np.concatenate(each), np.concatenate(weights), training)

@@ -19,6 +19,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,6 +35,8 @@ _ENOUGH = 5e4
 """With more units than this the tolerance is on the sum: numbers of types are compared in nats."""
 _WORK = 80_000_000
 """The most cells visited in one climb: with very many units, fewer steps are enough."""
+_FEWEST_STEPS = 24
+"""A climb may always take this many."""
 _LEAST_SHARE = 1e-12
 """The smallest share of a type, so that its logarithm stays finite."""
 
@@ -75,6 +78,13 @@ class Mixture:
         logs = self.log_shares[order]
         logs = logs - np.log(np.exp(logs).sum())
         return Mixture(logs, np.ascontiguousarray(self.parameters[:, order]), self.common)
+
+
+class Fitted(NamedTuple):
+    """A mixture, and its penalised log-likelihood."""
+
+    mixture: Mixture
+    value: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,12 +194,10 @@ class Sample:
         value = total + self.penalty(mixture)
         return self.maximise(plays, sums, counts, mixture), value
 
-    def climb(
-        self, mixture: Mixture, most: int, tolerance: float = TOLERANCE
-    ) -> tuple[Mixture, float]:
-        """Take up to ``most`` steps; return the best mixture, and its penalised log-likelihood."""
+    def climb(self, mixture: Mixture, most: int, tolerance: float = TOLERANCE) -> Fitted:
+        """Take up to ``most`` steps; return the best mixture."""
         enough = tolerance * min(self.size, _ENOUGH)
-        most = min(most, max(24, _WORK // len(self.cells.members)))
+        most = min(most, max(_FEWEST_STEPS, _WORK // len(self.cells.members)))
         first, value = self.step(mixture)
         for _ in range(max(1, most // 3)):
             second, next_value = self.step(first)
@@ -209,7 +217,7 @@ class Sample:
             mixture, first, value = ahead, after, reached
             if gained < 3 * enough:
                 break
-        return mixture, value
+        return Fitted(mixture, value)
 
     def start(self, types: int, random: np.random.Generator) -> Mixture:
         """Return a start: for each type and pair a random cell, shrunk to the pooled mean."""

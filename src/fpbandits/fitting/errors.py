@@ -96,9 +96,6 @@ def _information(sample: Sample, mixture: Mixture) -> Floats:
     )
     size = pairs * types * depth + common + types
     information = np.zeros((size, size))
-    longest = int(np.diff(cells.starts).max())
-    # The most entries of one unit's score that are not 0.
-    entries = longest * types * depth + common + types
     kernels.add_scores(
         cells.starts,
         cells.members,
@@ -110,8 +107,8 @@ def _information(sample: Sample, mixture: Mixture) -> Floats:
         sample.costs(mixture),
         *slopes,
         np.empty(types),
-        np.empty(entries, np.int64),
-        np.empty(entries),
+        np.empty(size, np.int64),
+        np.empty(size),
         information,
     )
     information += _penalty_curvature(sample, mixture, size)

@@ -36,6 +36,31 @@ def tabulate(
 
 
 @compiled
+def weigh(
+    group: int, starts: Any, members: Any, log_shares: Any, table: Any, weights: Any
+) -> tuple[float, float]:
+    """Set weights[type] to how likely a unit of the group is of each type, but for a factor.
+
+    Return the logarithm of that factor, and the sum of the weights.
+    """
+    types = log_shares.size
+    for kind in range(types):
+        weights[kind] = log_shares[kind]
+    for member in range(starts[group], starts[group + 1]):
+        cell = members[member]
+        for kind in range(types):
+            weights[kind] -= table[cell, kind]
+    top = -math.inf
+    for kind in range(types):
+        top = max(top, weights[kind])
+    total = 0.0
+    for kind in range(types):
+        weights[kind] = math.exp(weights[kind] - top)
+        total += weights[kind]
+    return top, total
+
+
+@compiled
 def expect(
     starts: Any,
     members: Any,
@@ -57,26 +82,10 @@ def expect(
     counts[:] = 0.0
     total = 0.0
     for group in range(weights.size):
-        weight = weights[group]
-        if weight == 0.0:
-            each[group] = 0.0
-            continue
-        for kind in range(types):
-            posterior[kind] = log_shares[kind]
-        for member in range(starts[group], starts[group + 1]):
-            cell = members[member]
-            for kind in range(types):
-                posterior[kind] -= table[cell, kind]
-        top = posterior[0]
-        for kind in range(1, types):
-            top = max(top, posterior[kind])
-        scale = 0.0
-        for kind in range(types):
-            posterior[kind] = math.exp(posterior[kind] - top)
-            scale += posterior[kind]
+        top, scale = weigh(group, starts, members, log_shares, table, posterior)
         each[group] = top + math.log(scale)
-        total += weight * each[group]
-        scale = weight / scale
+        total += weights[group] * each[group]
+        scale = weights[group] / scale
         for kind in range(types):
             posterior[kind] *= scale
             counts[kind] += posterior[kind]
@@ -129,7 +138,7 @@ def assign(
             for index in range(starts[group], starts[group + 1]):
                 log_weight -= table[members[index], kind]
             if log_weight > top:
-                scale = scale * math.exp(top - log_weight) + 1.0 if scale > 0 else 1.0
+                scale = scale * math.exp(top - log_weight) + 1.0
                 top = log_weight
             else:
                 scale += math.exp(log_weight - top)
@@ -166,19 +175,7 @@ def add_scores(
     pairs = slope_base.shape[0]
     first_common = pairs * types * depth
     for group in range(weights.size):
-        weight = weights[group]
-        if weight == 0.0:
-            continue
-        top = -math.inf
-        for kind in range(types):
-            posterior[kind] = log_shares[kind]
-            for member in range(starts[group], starts[group + 1]):
-                posterior[kind] -= table[members[member], kind]
-            top = max(top, posterior[kind])
-        scale = 0.0
-        for kind in range(types):
-            posterior[kind] = math.exp(posterior[kind] - top)
-            scale += posterior[kind]
+        _, scale = weigh(group, starts, members, log_shares, table, posterior)
         for kind in range(types):
             posterior[kind] /= scale
         filled = 0
@@ -208,4 +205,4 @@ def add_scores(
                     score[q] += posterior[kind] * value
         for i in range(filled):
             for j in range(filled):
-                information[indices[i], indices[j]] += weight * score[i] * score[j]
+                information[indices[i], indices[j]] += weights[group] * score[i] * score[j]

@@ -16,7 +16,15 @@ import numpy as np
 from fpbandits.core.arrays import Floats
 from fpbandits.families.estimator import Estimator
 from fpbandits.fitting.cells import Cells
-from fpbandits.fitting.em import Mixture, Sample, add_type, merge_pairs, random_starts, remove_type
+from fpbandits.fitting.em import (
+    Fitted,
+    Mixture,
+    Sample,
+    add_type,
+    merge_pairs,
+    random_starts,
+    remove_type,
+)
 
 PSEUDO_COUNT = 1.0
 """The pseudo-count while the number of types is being chosen."""
@@ -29,9 +37,6 @@ SMALL = 12_000
 
 ROUNDS = 6
 """The most rounds of removing and adding types."""
-
-END = 1e-7
-"""The tolerance of a climb to convergence."""
 
 _STARTS = 16
 """Starts that climb a few steps."""
@@ -47,9 +52,6 @@ _RENEWALS = 12
 """The search ends after this many restarts of a type without a gain."""
 _SAME = 0.1
 """Two maxima that differ by less, in nats, are the same."""
-
-Fitted = tuple[Mixture, float]
-"""A mixture and its penalised log-likelihood."""
 
 
 def restrict(
@@ -86,7 +88,7 @@ def search(
     ]
     rivals = _best(rivals, _RUNNERS)
     rivals = _best([small.climb(each, 100, 1e-5) for each, _ in rivals], _FINALISTS)
-    best = _best([sample.climb(each, 600, 1e-6) for each, _ in rivals], 1)[0]
+    best = min([sample.climb(each, 600, 1e-6) for each, _ in rivals], key=_value)
     return shake(sample, small, best, random)
 
 
@@ -97,31 +99,31 @@ def shake(sample: Sample, small: Sample, best: Fitted, random: np.random.Generat
     cannot leave such a local maximum.
     """
     for _ in range(ROUNDS):
-        here = small.climb(best[0], 30, 1e-5)[1]
-        types = best[0].types
-        fewer = [remove_type(best[0], int(random.integers(types))) for _ in range(_MOVES // 2)]
-        fewer += merge_pairs(best[0], small, _draw_pairs(types, _MOVES // 2, random))
+        here = small.climb(best.mixture, 30, 1e-5).value
+        types = best.mixture.types
+        fewer = [remove_type(best.mixture, int(random.integers(types))) for _ in range(_MOVES // 2)]
+        fewer += merge_pairs(best.mixture, small, _draw_pairs(types, _MOVES // 2, random))
         moved = [add_type(each, small, random) for each in fewer]
         rivals = _best([small.climb(each, 20, 1e-4) for each in moved], _RUNNERS)
-        rival = _best([small.climb(each, 60, 1e-5) for each, _ in rivals], 1)[0]
-        if rival[1] <= here:
+        rival = min([small.climb(each, 60, 1e-5) for each, _ in rivals], key=_value)
+        if rival.value <= here:
             break
-        rival = sample.climb(rival[0], 600, 1e-6)
-        if rival[1] <= best[1]:
+        rival = sample.climb(rival.mixture, 600, 1e-6)
+        if rival.value <= best.value:
             break
         best = rival
-    return sample.climb(best[0], 600)
+    return sample.climb(best.mixture, 600)
 
 
 def shrink(sample: Sample, best: Fitted, more: Mixture, random: np.random.Generator) -> Fitted:
     """Try to do better from a mixture of one more type: one is removed, or two are merged."""
     small = subsample(sample, SMALL, random)
-    here = small.climb(best[0], 20, 1e-4)[1]
+    here = small.climb(best.mixture, 20, 1e-4).value
     fewer = [remove_type(more, kind) for kind in range(more.types)]
     fewer += merge_pairs(more, small, _draw_pairs(more.types, _MERGES, random))
     rivals = _best([small.climb(each, 20, 1e-4) for each in fewer], _FINALISTS)
     better = [each for each, value in rivals if value > here]
-    return _best([best, *(sample.climb(each, 600, 1e-6) for each in better)], 1)[0]
+    return min([best, *(sample.climb(each, 600, 1e-6) for each in better)], key=_value)
 
 
 def renew(sample: Sample, best: Fitted, random: np.random.Generator) -> tuple[Fitted, list[Fitted]]:
@@ -132,20 +134,20 @@ def renew(sample: Sample, best: Fitted, random: np.random.Generator) -> tuple[Fi
     maxima found on the whole sample.
     """
     part = subsample(sample, FEW, random)
-    here = part.climb(best[0], 600, END)[1]
+    here = part.climb(best.mixture, 600).value
     ends = [best]
     tried = 0
     while tried < _RENEWALS:
         tried += 1
-        rarity = np.exp(-best[0].log_shares)
-        kind = int(random.choice(best[0].types, p=rarity / rarity.sum()))
-        parameters = best[0].parameters.copy()
+        rarity = np.exp(-best.mixture.log_shares)
+        kind = int(random.choice(best.mixture.types, p=rarity / rarity.sum()))
+        parameters = best.mixture.parameters.copy()
         parameters[:, kind] = part.start(1, random).parameters[:, 0]
-        rival = part.climb(replace(best[0], parameters=parameters), 600, END)
-        higher = rival[1] > here + _SAME
+        rival = part.climb(replace(best.mixture, parameters=parameters), 600)
+        higher = rival.value > here + _SAME
         if higher:
-            here, rival = rival[1], sample.climb(rival[0], 600, END)
-            if rival[1] > best[1]:
+            here, rival = rival.value, sample.climb(rival.mixture, 600)
+            if rival.value > best.value:
                 best, tried = rival, 0
         if higher or part is sample:
             ends.append(rival)
@@ -160,9 +162,10 @@ def _draw_pairs(types: int, most: int, random: np.random.Generator) -> list[tupl
 
 
 def _best(rivals: list[Fitted], count: int) -> list[Fitted]:
-    """Return the ``count`` likeliest, best first; values that are not finite come last."""
+    """Return the ``count`` likeliest, best first."""
     return sorted(rivals, key=_value)[:count]
 
 
 def _value(rival: Fitted) -> float:
-    return -rival[1] if math.isfinite(rival[1]) else math.inf
+    """Return the key to sort by: the likeliest first, values that are not finite last."""
+    return -rival.value if math.isfinite(rival.value) else math.inf

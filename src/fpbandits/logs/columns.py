@@ -25,6 +25,9 @@ from fpbandits.families.estimator import Codes
 _NO_NUMBER = {"", "na", "n/a", "nan", "null", "none"}
 """How tables write that a number is missing, in lower case."""
 
+_NO_NAME = {"": -1, None: -1}
+"""The code of a missing name."""
+
 _TRUTHS = {"true": 1.0, "false": 0.0}
 """The numbers that true and false stand for, in lower case."""
 
@@ -62,8 +65,8 @@ class Labels(Column):
 
     def __init__(self, role: str) -> None:
         super().__init__(role, np.int32)
-        self._codes: dict[Any, int] = defaultdict(lambda: len(self._codes) - 2)
-        self._codes |= {"": -1, None: -1}
+        self._codes: dict[Any, int] = defaultdict(lambda: len(self._codes) - len(_NO_NAME))
+        self._codes |= _NO_NAME
 
     def add(self, values: Any) -> None:
         """Take in the next rows."""
@@ -85,18 +88,14 @@ class Labels(Column):
         except InputError as error:
             raise error.at(("index", self._rows + row), self.role) from None
 
-    def kept(self, rows: Bools) -> tuple[list[str], Codes]:
-        """Return the names in these rows, in order of appearance, and the code of each row."""
-        present, codes = np.unique(self.all()[rows], return_inverse=True)
-        names = list(self._codes)[2:]
-        return [names[code] for code in present], codes.astype(np.int32)
+    def kept(self, rows: Bools) -> tuple[list[Any], Codes]:
+        """Return the names in these rows, in order of appearance, and the code of each row.
 
-    def texts(self, rows: Bools) -> tuple[list[str | None], Codes]:
-        """Return the distinct texts in these rows, None if there is none, and the code of each."""
+        A missing name is None, and comes first.
+        """
         present, codes = np.unique(self.all()[rows], return_inverse=True)
-        names = list(self._codes)[2:]
-        texts = [None if code < 0 else names[code] for code in present.tolist()]
-        return texts, codes.astype(np.int32)
+        names = [*list(self._codes)[len(_NO_NAME) :], None]  # its code, −1, is the last index
+        return [names[code] for code in present], codes.astype(np.int32)
 
     def sorted(self, known: Sequence[str] | None, rows: Bools) -> tuple[tuple[str, ...], Codes]:
         """Return names in order, and the code of each of these rows in that order.
@@ -156,16 +155,17 @@ _MOST_DIGITS = 1_000
 def _by_number(name: str) -> list[Any]:
     """Return the key to sort by: numbers by size, also those within a text, before texts.
 
+    It has a number and a text for each part; the number of a text is infinite.
+
     >>> sorted(["12 EUR", "9 EUR", "a10", "a9", "-1", "2.5"], key=_by_number)
     ['-1', '2.5', '9 EUR', '12 EUR', 'a9', 'a10']
     """
     with suppress(ValueError):
         if math.isfinite(float(name)):
-            return [(0, float(name), "")]
-    parts = re.split(r"(\d+)", name)
+            return [(float(name), "")]
     return [
-        (0, int(part), "") if part.isdecimal() and len(part) < _MOST_DIGITS else (1, 0, part)
-        for part in parts
+        (int(part), "") if part.isdecimal() and len(part) < _MOST_DIGITS else (math.inf, part)
+        for part in re.split(r"(\d+)", name)
         if part
     ]
 
@@ -196,7 +196,7 @@ class Reals(Column):
         with suppress(TypeError, ValueError):
             reals = np.fromiter(map(float, values), np.float64, len(values))
             # 1_000 is a number in Python, but nowhere else.
-            if not any(isinstance(value, str) and "_" in value for value in values):
+            if not any("_" in value for value in values if isinstance(value, str)):
                 return reals
         return np.array([self._number(value, row) for row, value in enumerate(values)])
 
@@ -241,15 +241,15 @@ class Times(Reals):
 
     def _number(self, value: Any, row: int) -> float:
         """Return a number or a date as a number, NaN if it is missing: for a date, seconds."""
-        time = math.nan
-        is_date = isinstance(value, date)
+        time, is_date = math.nan, False
         try:
             time = super()._number(value, row)
         except InputError:
             is_date = True
             with suppress(TypeError, ValueError):
-                value = value if isinstance(value, date) else datetime.fromisoformat(value.strip())
-                at = value if isinstance(value, datetime) else datetime(*value.timetuple()[:3])
+                at = value if isinstance(value, date) else datetime.fromisoformat(value.strip())
+                if not isinstance(at, datetime):
+                    at = datetime.fromordinal(at.toordinal())
                 time = (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
             if math.isnan(time):
                 raise

@@ -229,6 +229,7 @@ def _collect(
         nothing = "in every row something is missing" if len(kept) else "there are no rows"
         nothing = "all units are control units" if control else nothing
         raise InputError(f"{nothing}: expected a row per reward")
+    rows = np.flatnonzero(kept)
     units, unit = labels["unit"].kept(kept)
     arms, arm = labels["arm"].sorted(known["arm"], kept)
     pair = arm
@@ -240,13 +241,12 @@ def _collect(
         for name in names:
             checked_name((kind, name), name)
     if "key" in labels:
-        _refuse_repeated_keys(*labels["key"].kept(kept), np.flatnonzero(kept))
+        _refuse_repeated_keys(*labels["key"].kept(kept), rows)
     else:
         _refuse_repeated_rows(unit, pair, rewards)
-    rows = np.flatnonzero(kept)
     sets, among = None, None
     if "among" in labels:
-        sets, among = _read_sets(*labels["among"].texts(kept), arms, arm, rows)
+        sets, among = _read_sets(*labels["among"].kept(kept), arms, arm, rows)
     return Log(
         units,
         arms,
@@ -258,7 +258,7 @@ def _collect(
         time.all()[kept] if "time" in roles else None,
         dropped,
         control,
-        place if len(rows) == len(kept) else lambda row: place(int(rows[row])),
+        lambda row: place(int(rows[row])),
         among,
         sets,
     )

@@ -30,7 +30,7 @@ Progress = Callable[[str, float, float], None]
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 """How the names of log files end."""
 
-_AT_ONCE = 2**16
+_AT_ONCE = 65_536
 """Rows of a chunk, at the most."""
 
 
@@ -128,8 +128,9 @@ def _unpacked(path: Path) -> Iterator[tuple[Any, Any]]:
         with path.open("rb") as raw:
             yield raw, gzip.GzipFile(fileobj=raw) if path.suffix.lower() == ".gz" else raw
     except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or said(error, 100)
-        raise StorageError(f"cannot be read ({reason})") from None
+        raise StorageError(
+            f"cannot be read ({getattr(error, 'strerror', None) or said(error, 100)})"
+        ) from None
 
 
 @contextmanager
@@ -147,7 +148,7 @@ def _csv_chunks(
     path: Path, names: Sequence[str], progress: Progress | None
 ) -> Iterator[Sequence[Any]]:
     """Yield the columns of a CSV file, some rows at a time."""
-    size = max(1, path.stat().st_size)
+    size = path.stat().st_size
     with _opened(path) as (raw, reader):
         try:
             header = [cell.strip() for cell in next(reader, [])]
@@ -178,7 +179,7 @@ def _csv_chunks(
 
 def _unescape(cells: list[str]) -> list[str]:
     """Undo `text_to_cell`, by which an exported log escapes texts."""
-    escaped = any(cell[:1] == "'" for cell in cells)
+    escaped = any(cell.startswith("'") for cell in cells)
     return list(map(cell_to_text, cells)) if escaped else cells
 
 

@@ -63,7 +63,7 @@ class Posterior:
         # Costs are −log-likelihoods. What all models share cancels: an arm on which they agree then
         # counts for exactly 0.
         common = table.min(axis=0)
-        self._costs = np.ascontiguousarray((table - np.where(common < IMPOSSIBLE, common, 0)).T)
+        self._costs = np.ascontiguousarray((table - common * (common < IMPOSSIBLE)).T)
 
     def of(self, plays: Counts, sums: Floats, statistics: Floats) -> Floats:
         """Return p(θ) for every θ, from plays, sums and statistics by pair, on [0, 1]."""
@@ -141,7 +141,7 @@ def evidence_of(problem: Problem, plays: Iterable[Play]) -> Evidence:
         raise wrong_type("plays", plays, "a list with an arm and its reward for each play")
     for index, play in enumerate(plays):
         try:
-            if isinstance(play, str) or not 2 <= len(play) <= 3:
+            if isinstance(play, str):
                 raise TypeError
             evidence.add(*play)
         except TypeError:

@@ -50,6 +50,11 @@ class _Table:
     values: array[float] = field(default_factory=lambda: array("d"))
 
     @property
+    def first(self) -> int:
+        """The index of the first column of means."""
+        return 2 if self.with_contexts else 1
+
+    @property
     def means(self) -> Floats:
         """A row of means for each row below the header."""
         return np.frombuffer(self.values).reshape(len(self.rows), len(self.arms))
@@ -92,7 +97,7 @@ def problem_from_csv(text: str, name: str) -> Problem:
 def _read(text: str) -> _Table:
     """Read the table; an error names the row."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
-    table, first = _Table(), 1  # the column of the first mean
+    table = _Table()
     try:
         for cells in reader:
             if not any(cell.strip() for cell in cells):
@@ -103,8 +108,9 @@ def _read(text: str) -> _Table:
                 continue
             if not table.arms:
                 table.arms, table.with_contexts = _header(cells)
-                table.header, first = row, 2 if table.with_contexts else 1
+                table.header = row
                 continue
+            first = table.first
             table.names.append(cell_to_text(cells[0].strip()))
             if table.with_contexts:
                 table.contexts.append(_context(cells))
