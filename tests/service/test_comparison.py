@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from itertools import islice, pairwise, product
 
 import numpy as np
@@ -106,3 +108,63 @@ def test_a_wrong_share_of_units_is_noticed_and_a_right_one_is_not_at_any_time() 
     ]
     assert sum(p < 0.05 for p in least) <= 27
     assert ratio_p_value(150, 850, 0.1) < 1e-3
+
+
+Group = list[tuple[float, float]]
+"""The decisions and the sum of rewards of each unit."""
+
+
+def widest(groups: list[Group], error: float) -> float:
+    """The width by the theorem, term by term, found by halving an interval."""
+    totals = [sum(decisions for decisions, _ in group) for group in groups]
+    parts, residuals = [], []
+    for group, total in zip(groups, totals, strict=True):
+        seen, earned = 0.0, 0.0
+        for decisions, rewards in group:
+            parts.append(decisions / total)
+            # The prediction is the mean so far, and of half a reward of 1 beside it.
+            residuals.append(rewards / decisions - (earned + 0.5) / (seen + 1.0))
+            seen, earned = seen + decisions, earned + rewards
+    squares, bound = math.fsum(part * part for part in parts), math.log(2 / error)
+    terms = []
+    for variance in (0.25, 0.0625, 0.015625, 0.00390625):
+        rate = min(math.sqrt(2 * bound / (variance * squares)), 0.9 / max(parts))
+        psi = [-math.log(1 - rate * part) - rate * part for part in parts]
+        pairs = zip(psi, residuals, strict=True)
+        terms.append((rate, math.fsum(each * residual**2 for each, residual in pairs)))
+    rate = math.sqrt(8 * bound / squares)
+    terms.append((rate, math.fsum((rate * part) ** 2 / 8 for part in parts)))
+    low, high = 0.0, 10.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        mean_of_terms = sum(math.exp(rate * middle - loss) for rate, loss in terms) / len(terms)
+        low, high = (low, middle) if mean_of_terms > 2 / error else (middle, high)
+    return high
+
+
+@pytest.mark.parametrize("error", [0.05, 0.3, 1e-4])
+@pytest.mark.parametrize("sizes", [(3, 2), (40, 9), (400, 150)])
+def test_the_width_is_where_the_mean_of_all_terms_is_2_over_the_error(
+    sizes: tuple[int, int], error: float
+) -> None:
+    random = np.random.default_rng(sum(sizes))
+    groups: list[Group] = []
+    for size in sizes:
+        decisions = random.integers(1, 6, size).astype(float)
+        groups.append(list(zip(decisions, random.random(size) * decisions, strict=True)))
+    columns = [
+        (np.array([d for d, _ in group]), np.array([r for _, r in group])) for group in groups
+    ]
+    assert half_width(columns, error) == pytest.approx(widest(groups, error), rel=1e-9)
+
+
+@pytest.mark.parametrize(("control", "others"), [(0, 0), (1, 0), (3, 40), (30, 70), (60, 40)])
+@pytest.mark.parametrize("share", [Fraction(1, 10), Fraction(1, 2)])
+def test_the_p_value_is_the_inverse_of_a_bayes_factor(
+    control: int, others: int, share: Fraction
+) -> None:
+    """With a uniform share, each number of units in control is as likely as any other."""
+    count = control + others
+    one_order = Fraction(1, (count + 1) * math.comb(count, control))
+    expected = min(1, share**control * (1 - share) ** others / one_order)
+    assert ratio_p_value(control, others, float(share)) == pytest.approx(float(expected), rel=1e-9)

@@ -17,7 +17,7 @@ def samples(metrics: Metrics) -> dict[str, float]:
 
 
 def histogram(name: str, ends: list[str], seen: list[float], label: str = "") -> dict[str, float]:
-    """What Prometheus wants of a histogram: how many were at most each end, their number and sum."""
+    """What Prometheus wants: how many were at most each end, their number and sum."""
     buckets = {
         f'{name}_bucket{{le="{end}"{label}}}': sum(each <= float(end) for each in seen)
         for end in ends
