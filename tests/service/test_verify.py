@@ -147,6 +147,15 @@ def test_an_experiment_that_is_adopted_meanwhile_is_verified_as_it_is_now(
     assert verify(store, None, change).shown == ["f: u: its state does not follow from the log"]
 
 
+def test_the_control_group_is_verified_by_its_arm(store: Store, alter: Alter) -> None:
+    experiment = put(store, control={"arm": "b", "share": 0.5})
+    served(store, experiment, [Ask(f"u{n}") for n in range(20)])
+    assert verify(store) == Verification(decisions=20, units=20, events=20)
+    unit = next(f"u{n}" for n in range(20) if experiment.control_arm(f"u{n}"))
+    alter(f"UPDATE events SET arm = 'a' WHERE unit = (SELECT id FROM units WHERE name = '{unit}')")
+    assert f"e: 0@{unit}: logged a, and now it is b (0@{unit})" in verify(store).shown
+
+
 def test_an_experiment_is_found_by_its_name(store: Store) -> None:
     with pytest.raises(UnknownError, match="unknown experiment 'e': the store has none"):
         experiments_of(store, "e")
