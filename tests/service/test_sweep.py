@@ -205,6 +205,29 @@ def test_keys_are_forgotten_without_a_pause_while_there_are_more(
     assert [given for _, given in serving.calls] == [(0, 50.0), (3, 50.0), (5, 50.0)]
 
 
+def test_after_a_failure_it_waits_for_a_second(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    failures: list[Exception] = [Error("wrong"), UnavailableError("down"), ZeroDivisionError()]
+    slept: list[float] = []
+
+    class Failing(Scripted):
+        async def call_store(self, call: Any, *given: Any) -> Any:
+            self.stopping = len(failures) == 1
+            raise failures.pop(0)
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    loop = SimpleNamespace(time=lambda: 100.0)
+    other = SimpleNamespace(sleep=sleep, get_running_loop=lambda: loop)
+    monkeypatch.setattr(sweep, "asyncio", other)
+    asyncio.run(sweep.sweep(Failing([100.0], []), 50.0))
+    assert slept == [1.0] * 3
+    (logged,) = caplog.records  # only what is no error of ours
+    assert logged.message == "a sweep failed"
+
+
 def test_of_an_experiment_with_many_failing_units_all_is_left_out() -> None:
     skipped = sweep._Skipped()
     assert skipped.at(7.0) == ([], [])
