@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import socket
 import sys
 import threading
@@ -267,7 +268,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Sleepless:
         return most
 
     monkeypatch.setattr(client_module, "time", found)
-    monkeypatch.setattr(client_module.random, "uniform", longest)
+    monkeypatch.setattr(random, "uniform", longest)
     return found
 
 

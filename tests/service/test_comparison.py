@@ -166,5 +166,7 @@ def test_the_p_value_is_the_inverse_of_a_bayes_factor(
     """With a uniform share, each number of units in control is as likely as any other."""
     count = control + others
     one_order = Fraction(1, (count + 1) * math.comb(count, control))
-    expected = min(1, share**control * (1 - share) ** others / one_order)
-    assert ratio_p_value(control, others, float(share)) == pytest.approx(float(expected), rel=1e-9)
+    factor = share**control * (1 - share) ** others / one_order
+    assert ratio_p_value(control, others, float(share)) == pytest.approx(
+        min(1.0, float(factor)), rel=1e-9
+    )

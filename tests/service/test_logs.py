@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import random
 import sys
 from collections.abc import Iterator
 
 import pytest
 
-from fpbandits.service import logs
 from fpbandits.service.logs import JsonFormatter, log_answer, log_to_stderr, request_id
 
 
@@ -41,9 +41,9 @@ def test_a_caller_may_give_an_id(given: str) -> None:
 def test_any_other_id_is_replaced_by_64_random_bits(
     given: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logs.random, "getrandbits", lambda bits: 2**bits - 1)
+    monkeypatch.setattr(random, "getrandbits", lambda bits: 2**bits - 1)
     assert request_id(given) == "f" * 16
-    monkeypatch.setattr(logs.random, "getrandbits", lambda bits: 10)
+    monkeypatch.setattr(random, "getrandbits", lambda bits: 10)
     assert request_id(given) == "000000000000000a"
 
 

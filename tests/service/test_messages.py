@@ -34,7 +34,7 @@ TEN_YEARS = 315_360_000.0
 TEXT = {"type": "string"}
 NAMED = {"type": "string", "minLength": 1, "maxLength": 200}
 NULL = {"type": "null"}
-DEFINED = {
+DEFINED: dict[str, Any] = {
     "problem": {"type": "string", "description": "The text of a problem file, TOML."},
     "policy": {"anyOf": [{"type": "string", "examples": ["frugal", "fp-ucb:slack=0.05"]}, NULL]},
     "seed": {"type": "integer", "minimum": 0},
@@ -97,10 +97,11 @@ def test_the_schemas_of_addresses_and_lists_say_all_of_it() -> None:
         ("error", {**shares, "default": 0.05}),
         ("context", TEXT),
     ]
+    items: Any = EXPERIMENTS["items"]
     about = ["name", "created", "status", "revision"]
     assert messages.EXPERIMENT["required"] == [*about, *DEFINED]
     assert EXPERIMENTS["maxItems"] == 1000
-    assert EXPERIMENTS["items"]["required"] == [*about, *list(DEFINED)[1:]]
+    assert items["required"] == [*about, *list(DEFINED)[1:]]
 
 
 TAKEN: list[tuple[Rule, Any, Any]] = [

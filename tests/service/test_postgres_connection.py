@@ -136,7 +136,7 @@ def test_a_transaction_is_limited_where_the_database_can_do_so(
     """Ten times the patience."""
     executed: list[bytes] = []
     info = SimpleNamespace(server_version=version)
-    writer = SimpleNamespace(info=info, closed=False, execute=executed.append)
+    writer: Any = SimpleNamespace(info=info, closed=False, execute=executed.append)
     monkeypatch.setattr(postgres, "connect", lambda url, patience: writer)
     store = PostgresStore.__new__(PostgresStore)
     store._url, store._patience, store._writer = "postgresql://host/db", 0.5, None

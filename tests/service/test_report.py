@@ -62,7 +62,7 @@ def played(store: Store, experiment: Experiment, rounds: int, units: int) -> Non
 @pytest.mark.parametrize("share", [None, 0.4])
 def test_a_report_is_what_the_log_and_the_states_say(store: Store, share: float | None) -> None:
     control = None if share is None else {"arm": "b", "share": share}
-    options = {"reward_wait": 1000, "default_reward": 0.5, "policy": "ucb1"}
+    options: dict[str, Any] = {"reward_wait": 1000, "default_reward": 0.5, "policy": "ucb1"}
     put(store, "another")
     experiment = put(store, problem=PROBLEM, control=control, **options)
     played(store, experiment, 6, 30)
