@@ -41,14 +41,19 @@ def store(path: Path) -> Iterator[Store]:
 
 
 def running(
-    store: Store, act: Callable[[Backend], Coroutine[Any, Any, None]], **settings: Any
+    store: Store,
+    act: Callable[[Backend], Coroutine[Any, Any, None]],
+    after: Callable[[Backend], Coroutine[Any, Any, None]] | None = None,
+    **settings: Any,
 ) -> Backend:
-    """Do something with a server's backend, and return it when it has stopped."""
+    """Do something with a server's backend, and perhaps after it has stopped; return it."""
     backend = Backend(store, Settings(**settings), Metrics())
 
     async def all_of_it() -> None:
         async with backend.running():
             await act(backend)
+        if after is not None:
+            await after(backend)
 
     asyncio.run(all_of_it())
     return backend
@@ -268,16 +273,21 @@ def test_long_work_is_done_one_by_one_and_dropped_when_the_server_stops(
             await asyncio.sleep(0)
         await turns()
 
-    backend = running(store, act, patience=LONG)
-    # It has stopped, though the first adoption is still at work.
-    assert not ended.is_set()
-    may.set()
-    assert ended.wait(LONG)
-    assert begun == ["a"]
+    async def after(backend: Backend) -> None:
+        # It has stopped, though the first adoption is still at work; the others do not begin.
+        assert not ended.is_set()
+        may.set()
+        await asyncio.to_thread(backend._changing.shutdown)
+        assert ended.is_set()
+        assert begun == ["a"]
+        await asyncio.wait(waiting)
+
+    backend = running(store, act, after, patience=LONG)
     assert backend.stopping
     with pytest.raises(UnavailableError, match="the server is stopping"):
         backend._stop_if_stopping()
-    assert all(task.cancelled() for task in waiting)
+    assert isinstance(waiting[0].exception(), UnavailableError)
+    assert all(task.cancelled() for task in waiting[1:])
     pools = backend._making, backend._changing, backend._deleting, backend._reporting
     assert [pool._max_workers for pool in (backend._preparing, *pools)] == [2, 1, 1, 1, 1]
 

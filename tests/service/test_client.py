@@ -260,15 +260,15 @@ class Sleepless:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Sleepless:
-    """A clock of the client's, and pauses of the longest length."""
+    """A clock of the client's, and pauses of four fifths of the longest."""
     found = Sleepless()
 
-    def longest(least: float, most: float) -> float:
+    def draw(least: float, most: float) -> float:
         assert (least, most) == (0.5, 1.0)
-        return most
+        return 0.8
 
     monkeypatch.setattr(client_module, "time", found)
-    monkeypatch.setattr(random, "uniform", longest)
+    monkeypatch.setattr(random, "uniform", draw)
     return found
 
 
@@ -289,9 +289,10 @@ def test_pauses_grow_up_to_two_seconds_for_as_long_as_its_patience(clock: Sleepl
         limits = silent(client)
         with pytest.raises(fpb.UnavailableError, match="nobody is there"):
             client.ask("u")
-    # 0.05 + … + 1.6 = 3.15, and 13 more of 2: the next one would end after 30 seconds.
-    assert clock.slept == pytest.approx([0.05, 0.1, 0.2, 0.4, 0.8, 1.6, *[2.0] * 13])
-    assert limits == [15.0] * 20
+    # At 0.8 × (0.05 + … + 1.6 + 16 × 2) = 28.12 s, another 2 s might be more than 30.
+    pauses = [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, *[2.0] * 16]
+    assert clock.slept == pytest.approx([0.8 * pause for pause in pauses])
+    assert limits == [15.0] * 23
 
 
 def test_a_pause_that_ends_with_the_patience_is_made(clock: Sleepless) -> None:
