@@ -35,7 +35,7 @@ SCHEMA = 3
 """The number of the last migration."""
 
 UPGRADE_PATIENCE = 60.0
-"""Seconds that an upgrade waits for a database or for a lock."""
+"""Seconds that an upgrade waits for a database or for a lock, before it fails."""
 
 _AT_ONCE = 5_000
 """Events that are searched or deleted in one transaction."""
