@@ -47,7 +47,7 @@ def running(
     **settings: Any,
 ) -> Backend:
     """Do something with a server's backend, and perhaps after it has stopped; return it."""
-    backend = Backend(store, Settings(**settings), Metrics())
+    backend = Backend(store, Settings(**{"patience": LONG, **settings}), Metrics())
 
     async def all_of_it() -> None:
         async with backend.running():

@@ -27,7 +27,7 @@ from fpbandits.service.store import open_store
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     store = open_store(str(tmp_path_factory.mktemp("client") / "a.db"), make=True)
-    with serving(make_app(store)) as address:
+    with serving(make_app(store, patience=LONG)) as address:
         yield address
 
 

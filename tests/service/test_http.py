@@ -47,7 +47,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(path: Path) -> Iterator[httpx.Client]:
-    app = make_app(open_store(str(path), make=True, patience=0.5), patience=1.5)
+    # A busy machine may take long; a store that is locked says so soon.
+    app = make_app(open_store(str(path), make=True, patience=0.5), patience=LONG)
     with serving(app) as address, httpx.Client(base_url=address, timeout=LONG) as client:
         for name, problem in (("e", PROBLEM), ("c", CONTEXTS)):
             body = {**EXPERIMENT, "problem": problem}
