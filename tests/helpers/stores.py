@@ -20,6 +20,7 @@ from fpbandits.agent import state as agent_state
 from fpbandits.agent.agent import Agent
 from fpbandits.errors import ConflictError, Error, InputError, UnavailableError, UnknownError
 from fpbandits.logs.log import read_log
+from fpbandits.service import adopt as adopt_module
 from fpbandits.service import migrate as migrate_module
 from fpbandits.service import store as store_module
 from fpbandits.service.adopt import adopt, needs_adopting, renew_states
@@ -897,6 +898,7 @@ class StoreContract:
         assert isinstance(handle_together(first, [(experiment, Ask("u"))])[0], StaleError)
         ((_, unit, event),) = first.log(kept.id, 0, 9)
         assert (unit, event.kind, event.step, event.revision) == (None, "closed", 0, 1)
+        assert abs(event.time - time.time()) < LONG
         reopened = Experiment.from_kept(second.change_experiment(closed, "open"))
         work = [(experiment, Ask("u")), (reopened, Ask("u")), (experiment, Ask("u", context="x"))]
         stale, decided, wrong = handle_together(first, work)
@@ -1007,7 +1009,7 @@ class StoreContract:
         one(store, experiment, Ask("u"))
 
     def test_another_revision_decides_once_it_is_adopted(
-        self, store: Store, alter: Callable[[str], None]
+        self, store: Store, alter: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The log is another rule's; the oracle is an agent that observed the same rewards."""
         experiment = put(store, policy="thompson", reward_wait=1000)
@@ -1037,8 +1039,11 @@ class StoreContract:
         assert half is not None
         with pytest.raises(UnavailableError, match="'e' is adopting"):
             Experiment.from_kept(half).check_serving()
-        adopted = adopt(store, "e")
-        assert adopt(store, "e") == adopted == store.experiment("e")
+        progress: list[int] = []
+        monkeypatch.setattr(adopt_module, "_AT_ONCE", 1)
+        adopted = adopt(store, "e", progress.append)
+        assert progress == [1, 2]
+        assert adopt(store, "e", progress.append) == adopted == store.experiment("e")
         assert (adopted.status, adopted.revision) == (OPEN, 1)
         new = Experiment.from_kept(adopted)
         new.check_serving()
@@ -1084,15 +1089,24 @@ class StoreContract:
         alter("DELETE FROM events WHERE kind = 'decision'")
         alter("UPDATE experiments SET states = 1, status = 'deleting'")
         assert renew_states(store) == 0
-        alter("UPDATE experiments SET revision = 0")
-        kept = store.experiment("e")
-        assert kept is not None
-        assert not needs_adopting(kept)
+        for status, revision, needed in (
+            ("deleting", 0, False),
+            ("open", 0, True),
+            ("open", 1, False),
+        ):
+            alter(f"UPDATE experiments SET revision = {revision}, status = '{status}'")
+            kept = store.experiment("e")
+            assert kept is not None
+            assert needs_adopting(kept) == needed
 
     def test_a_closed_experiment_is_adopted_and_stays_closed(
         self, store: Store, alter: Callable[[str], None]
     ) -> None:
-        for name, kinds in (("open", ["closed", "reopened"]), ("e", ["closed"])):
+        for name, kinds in (
+            ("open", ["closed", "reopened"]),
+            ("e", ["closed"]),
+            ("again", ["closed", "reopened", "closed"]),
+        ):
             experiment = put(store, name)
             one(store, experiment, Ask("u"))
             kept = store.experiment(name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -28,7 +29,7 @@ from fpbandits.service.batches import Recent, handle_together
 from fpbandits.service.experiment import Experiment, Stamp
 from fpbandits.service.messages import Ask, Request, Tell
 from fpbandits.service.step import Answer, Unit
-from fpbandits.service.store import Keys, Store, Transaction, UnitKeys, open_store
+from fpbandits.service.store import Keys, Store, Transaction, UnitKeys, UnitRow, open_store
 from fpbandits.service.verify import verify
 
 
@@ -206,16 +207,20 @@ def test_a_unit_that_cannot_be_read_does_not_take_the_others_with_it(
     with_batcher(gate, act)
 
 
+@pytest.mark.parametrize("late", [False, True])
 def test_a_long_list_of_slow_decisions_lets_others_in_between(
-    gate: Gate, monkeypatch: pytest.MonkeyPatch
+    gate: Gate, monkeypatch: pytest.MonkeyPatch, late: bool
 ) -> None:
-    """A transaction ends after so many seconds of deciding, and experiments take turns in it."""
+    """A transaction ends after so many seconds of deciding, and experiments take turns in it.
+
+    ``late``: others come when the transaction of the long list has begun.
+    """
     slow, quick = put(gate.store, "slow"), put(gate.store, "quick")
     seconds, step, stepped = 0.0, Unit.step, list[str]()
 
     def stepping(unit: Unit, request: Request, now: float) -> Any:
         nonlocal seconds
-        seconds += 0.01 if unit.experiment is slow else 0.0
+        seconds += 1 / 64 if unit.experiment is slow else 0.0
         stepped.append(unit.experiment.name)
         return step(unit, request, now)
 
@@ -233,24 +238,30 @@ def test_a_long_list_of_slow_decisions_lets_others_in_between(
             ]
             answered.append(wanted.name)
 
-        first = asyncio.create_task(ask(slow, 100))
-        others = [asyncio.create_task(ask(quick, 1)) for _ in range(3)]
-        await until(lambda: batcher.waiting == 103)
+        # What is asked while the first transaction waits comes together into the next.
+        first = asyncio.create_task(ask(slow if late else experiment, 100 if late else 1))
+        await until(lambda: batcher.waiting in (1, 100) and batcher._queue.empty())
+        others = [] if late else [asyncio.create_task(ask(slow, 100))]
+        others += [asyncio.create_task(ask(quick, 1)) for _ in range(3)]
+        await until(lambda: batcher.waiting == (103 if late else 104))
         gate.may.set()
         await asyncio.gather(first, *others)
 
     sizes: list[int] = []
-    with_batcher(gate, act, committed=lambda requests, *_: sizes.append(requests))
-    assert answered == ["quick"] * 3 + ["slow"]
+    with_batcher(gate, act, committed=lambda requests, *_: sizes.append(requests), longest=5 / 64)
+    assert answered == [*["e"] * (not late), *["quick"] * 3, "slow"]
     assert stepped.count("slow") == 100
-    # One of each in turn, and six steps of 10 ms each are more than 50 ms.
-    assert stepped[:6] == ["slow", "quick"] * 3
-    assert sum(sizes) == 103
-    assert sizes[0] <= 10
-    # Units that there is no time for are not locked again and again.
-    assert gate.sizes[1] <= 20
-    # Once nobody else waits there is no hurry.
-    assert len(sizes) < 9
+    if late:
+        # The first step begins the time; one more than five steps of 1/64 s is too many. Twice as
+        # many requests are in the next transaction, three of them for the same quick unit.
+        assert stepped[:13] == ["slow"] * 7 + ["slow", "quick"] * 3
+        assert gate.sizes == [100, 12, 20, 40, 26]
+        assert sizes == [7, 10, 20, 40, 26]
+    else:
+        # One of each in turn.
+        assert stepped[1:11] == ["slow", "quick"] * 3 + ["slow"] * 4
+        assert gate.sizes == [1, 101, 20, 40, 33]
+        assert sizes == [1, 10, 20, 40, 33]
 
 
 def test_closing_serves_who_waits(gate: Gate) -> None:
@@ -268,6 +279,94 @@ def test_closing_serves_who_waits(gate: Gate) -> None:
 
     with_batcher(gate, act)
     assert [answer["unit"] for answer in served] == ["a", "b", "c"]
+
+
+def test_closing_serves_what_takes_several_transactions(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batcher, "MOST_TOGETHER", 2)
+    served: list[Any] = []
+
+    async def act(batcher: Batcher, experiment: Experiment) -> None:
+        asks = [(experiment, Ask(name)) for name in "abcde"]
+        task = asyncio.create_task(batcher.submit(asks))
+        await until(lambda: batcher.waiting == 5)
+        gate.may.set()
+        await batcher.close()
+        served.extend(await task)
+
+    with_batcher(gate, act)
+    assert [answer["unit"] for answer in served] == list("abcde")
+    assert gate.sizes == [2, 2, 1]
+
+
+class Failing(Gate):
+    """A store that refuses transactions in which a unit is named "bad"."""
+
+    error: Exception = ZeroDivisionError()
+
+    @contextmanager
+    def transaction(
+        self, experiments: Sequence[Stamp], asked: UnitKeys, touched: UnitKeys, keys: Keys
+    ) -> Iterator[Transaction]:
+        assert self.may.wait(LONG)
+        self.sizes.append(len(asked))
+        if any(unit == "bad" for _, unit in asked):
+            raise self.error
+        with self.store.transaction(experiments, asked, touched, keys) as transaction:
+            yield transaction
+
+
+@pytest.mark.parametrize("others", [1, 2])
+@pytest.mark.parametrize("unavailable", [False, True])
+def test_a_transaction_that_fails_is_tried_one_by_one_unless_the_store_is_unavailable(
+    gate: Gate, others: int, unavailable: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing = Failing(gate.store)
+    failing.error = UnavailableError("down") if unavailable else ZeroDivisionError()
+
+    async def act(batcher: Batcher, experiment: Experiment) -> None:
+        first = asyncio.create_task(batcher.submit([(experiment, Ask("first"))]))
+        await until(lambda: batcher.waiting == 1 and batcher._queue.empty())
+        names = ["bad", "good", "fine"][: 1 + others]
+        tasks = [asyncio.create_task(batcher.submit([(experiment, Ask(name))])) for name in names]
+        await until(lambda: batcher.waiting == 2 + others)
+        failing.may.set()
+        await first
+        bad, *rest = await asyncio.gather(*tasks, return_exceptions=True)
+        if unavailable:
+            assert [type(each) for each in (bad, *rest)] == [UnavailableError] * (1 + others)
+            assert failing.sizes == [1, 1 + others]
+        else:
+            assert type(bad) is Error
+            assert [each[0]["unit"] for each in rest if isinstance(each, list)] == names[1:]  # type: ignore[index]
+            assert failing.sizes == [1, 1 + others, *[1] * (1 + others)]
+
+    with_batcher(failing, act)
+    assert len([each for each in caplog.records if each.exc_info]) == (not unavailable)
+
+
+def test_a_transaction_has_taken_the_time_since_it_began(gate: Gate) -> None:
+    taken: list[tuple[int, float, Counter[tuple[str, str]]]] = []
+    gate.may.set()
+
+    async def act(batcher: Batcher, experiment: Experiment) -> None:
+        clock = iter([100.0, 100.25])
+        batcher._loop = Loop(batcher._loop, lambda: next(clock))  # type: ignore[assignment]
+        await batcher.submit([(experiment, Ask("u")), (experiment, Ask("v"))])
+
+    with_batcher(gate, act, committed=lambda *numbers: taken.append(numbers))
+    assert taken == [(2, 0.25, Counter({("e", "decision"): 2}))]
+
+
+class Loop:
+    """An event loop with another clock."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, clock: Callable[[], float]) -> None:
+        self._loop, self.time = loop, clock
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loop, name)
 
 
 @pytest.mark.parametrize("fields", [{}, {"reward_wait": 1000}])
@@ -329,18 +428,27 @@ def test_only_so_many_units_are_remembered(gate: Gate) -> None:
     assert not any(row and recent.take(experiment, unit, row) for unit, row in rows.items())
 
 
-@pytest.mark.parametrize(("crowd", "transactions"), [(3, [2]), (4, [1, 1])])
+def test_five_thousand_units_are_remembered_unless_another_number_is_given() -> None:
+    experiment: Any = SimpleNamespace(id=1, stamp="stamp")
+    recent, row = Recent(), UnitRow(1, 3, "state")
+    for n in range(5002):
+        unit: Any = SimpleNamespace(experiment=experiment, steps=3)
+        recent.keep((1, f"u{n}"), "state", unit)
+    kept = [n for n in range(5002) if recent.take(experiment, f"u{n}", row)]
+    assert kept == list(range(2, 5002))
+
+
+@pytest.mark.parametrize(("count", "transactions"), [(8, [2]), (7, [1, 1])])
 def test_where_several_came_together_the_next_are_waited_for(
-    gate: Gate, monkeypatch: pytest.MonkeyPatch, crowd: int, transactions: list[int]
+    gate: Gate, monkeypatch: pytest.MonkeyPatch, count: int, transactions: list[int]
 ) -> None:
     lingering, enough = Signal(), Signal()
 
     def linger(seconds: float) -> None:
-        assert seconds == batcher.LINGER
+        assert seconds == 0.002
         lingering.set()
         assert enough.wait(LONG)
 
-    monkeypatch.setattr(batcher, "CROWD", crowd)
     monkeypatch.setattr(
         batcher, "time", SimpleNamespace(sleep=linger, thread_time=time.thread_time)
     )
@@ -351,8 +459,8 @@ def test_where_several_came_together_the_next_are_waited_for(
 
         first = ask("a")
         await until(lambda: batcher.waiting == 1 and batcher._queue.empty())
-        together = [ask(unit) for unit in "bcd"]
-        await until(lambda: batcher.waiting == 4)
+        together = [ask(f"b{n}") for n in range(count)]
+        await until(lambda: batcher.waiting == 1 + count)
         gate.may.set()
         await asyncio.gather(first, *together)
         one = ask("e")
@@ -366,6 +474,6 @@ def test_where_several_came_together_the_next_are_waited_for(
             await one
             await ask("f")
             assert not lingering.is_set()
-        assert gate.sizes == [1, 3, *transactions]
+        assert gate.sizes == [1, count, *transactions]
 
     with_batcher(gate, act)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import socket
 import sys
 import threading
@@ -10,11 +11,13 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
+import httpx
 import pytest
 from serving import serving
 from waiting import LONG
 
 import fpbandits as fpb
+from fpbandits.service import client as client_module
 from fpbandits.service.client import Served
 from fpbandits.service.http import make_app
 from fpbandits.service.statuses import MissingError
@@ -24,7 +27,7 @@ from fpbandits.service.store import open_store
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     store = open_store(str(tmp_path_factory.mktemp("client") / "a.db"), make=True)
-    with serving(make_app(store)) as address:
+    with serving(make_app(store, patience=LONG)) as address:
         yield address
 
 
@@ -130,9 +133,11 @@ class Flaky(BaseHTTPRequestHandler):
 
     answers: ClassVar[list[int]] = []
     bodies: ClassVar[list[bytes]] = []
+    tokens: ClassVar[list[str | None]] = []
     missing = b'{"error": "unknown experiment", "place": ["experiment", "e"]}'
 
     def do_POST(self) -> None:
+        self.tokens.append(self.headers["authorization"])
         self.bodies.append(self.rfile.read(int(self.headers["content-length"])))
         status = self.answers.pop(0)
         content = b'{"decision": "0@u", "unit": "u", "arm": "a"}' if status == 200 else b"proxy"
@@ -157,7 +162,7 @@ class Flaky(BaseHTTPRequestHandler):
 @pytest.fixture
 def flaky() -> Iterator[str]:
     server = HTTPServer(("127.0.0.1", 0), Flaky)
-    Flaky.answers, Flaky.bodies = [], []
+    Flaky.answers, Flaky.bodies, Flaky.tokens = [], [], []
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield f"http://127.0.0.1:{server.server_address[1]}"
@@ -237,3 +242,103 @@ def test_names_are_kept_out_of_paths(tmp_path: Path) -> None:
         "/v1/experiments/..%2Fx%20y%2F%C3%A9/units/a%2Fb%3Fc"
     )
     client.close()
+
+
+class Sleepless:
+    """In place of `time`: a clock that only sleeping moves."""
+
+    def __init__(self) -> None:
+        self.now, self.slept = 1000.0, list[float]()
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Sleepless:
+    """A clock of the client's, and pauses of four fifths of the longest."""
+    found = Sleepless()
+
+    def draw(least: float, most: float) -> float:
+        assert (least, most) == (0.5, 1.0)
+        return 0.8
+
+    monkeypatch.setattr(client_module, "time", found)
+    monkeypatch.setattr(random, "uniform", draw)
+    return found
+
+
+def silent(client: fpb.Client) -> list[float]:
+    """Let nobody answer a client; return the limits of the requests to come."""
+    limits: list[float] = []
+
+    def request(method: str, path: str, *, json: object, timeout: float) -> Any:
+        limits.append(timeout)
+        raise httpx.ConnectError("nobody is there")
+
+    client._http.request = request  # type: ignore[method-assign, assignment]
+    return limits
+
+
+def test_pauses_grow_up_to_two_seconds_for_as_long_as_its_patience(clock: Sleepless) -> None:
+    with fpb.Client("http://127.0.0.1:1", experiment="e") as client:
+        limits = silent(client)
+        with pytest.raises(fpb.UnavailableError, match="nobody is there"):
+            client.ask("u")
+    # At 0.8 × (0.05 + … + 1.6 + 16 × 2) = 28.12 s, another 2 s might be more than 30.
+    pauses = [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, *[2.0] * 16]
+    assert clock.slept == pytest.approx([0.8 * pause for pause in pauses])
+    assert limits == [15.0] * 23
+
+
+def test_a_pause_that_ends_with_the_patience_is_made(clock: Sleepless) -> None:
+    for patience, pauses in ((0.05, 1), (0.04, 0), (0.3, 2), (0.36, 3)):
+        clock.slept.clear()
+        client = fpb.Client("http://127.0.0.1:1", experiment="e", patience=patience)
+        clock.now = 0.0
+        silent(client)
+        with client, pytest.raises(fpb.UnavailableError):
+            client.ask("u")
+        assert len(clock.slept) == pauses
+
+
+def test_how_long_an_answer_may_take(clock: Sleepless) -> None:
+    client = fpb.Client("http://127.0.0.1:1", experiment="e", patience=0, timeout=3.0)
+    with client:
+        limits = silent(client)
+        for call in (
+            lambda: client.ask("u"),
+            lambda: client.create("paper:two"),  # it may have to be compiled
+            lambda: client.unit("u"),
+        ):
+            with pytest.raises(fpb.UnavailableError):
+                call()
+        assert client.ask_or("a", "u").is_fallback
+        assert client.ask_or("a", "u", within=0.7).is_fallback
+    assert limits == [3.0, 120.0, 3.0, 0.2, 0.7]
+    assert clock.slept == []
+
+
+def test_a_fallback_is_played_at_once_whatever_the_patience(clock: Sleepless) -> None:
+    with fpb.Client("http://127.0.0.1:1", experiment="e", patience=30) as client:
+        limits = silent(client)
+        assert client.ask_or("a", "u") == Served("", "u", "a")
+        assert len(limits) == 1
+
+
+def test_a_token_is_sent(flaky: str) -> None:
+    Flaky.answers = [200, 200]
+    for token in ("secret", None):
+        with fpb.Client(flaky, token, experiment="e", timeout=LONG) as client:
+            client.ask("u")
+    assert Flaky.tokens == ["Bearer secret", None]
+
+
+@pytest.mark.parametrize("url", [7, None, "localhost:8000", "ftp://x"])
+def test_what_is_no_address_is_refused(url: Any) -> None:
+    with pytest.raises(fpb.InputError, match="url is"):
+        fpb.Client(url)

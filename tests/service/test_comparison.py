@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from itertools import islice, pairwise, product
 
 import numpy as np
@@ -24,28 +26,30 @@ def test_there_is_a_look_whenever_rewards_have_grown_by_a_quarter() -> None:
     assert sum(error_at(look, 0.05) for look in range(1, 10**5)) == pytest.approx(0.05, rel=1e-4)
 
 
+CHANCES = [(0.5, 0.5), (0.9, 0.1), (0.3, 0.05)]
+"""How likely a reward of 1 is for units of either group."""
+
+
 @pytest.mark.parametrize("error", [0.5, 0.2])
-@pytest.mark.parametrize("chances", [(0.5, 0.5), (0.9, 0.1), (0.3, 0.05)])
-def test_an_interval_holds_exactly_where_all_outcomes_can_be_counted(
-    chances: tuple[float, float], error: float
-) -> None:
-    """Six units of one group and four of the other, of one to three decisions each."""
+def test_an_interval_holds_exactly_where_all_outcomes_can_be_counted(error: float) -> None:
+    """Six units of one group and four of the other, of one to three decisions each.
+
+    A unit's decisions all have the same reward: it is one cluster.
+    """
     decisions = [np.array([1.0, 2, 1, 3, 1, 1]), np.array([1.0, 1, 2, 1])]
-    truth = chances[0] - chances[1]  # a unit's decisions all have the same reward: one cluster
-    missed = 0.0
+    missed = dict.fromkeys(CHANCES, 0.0)
     for outcome in product([0.0, 1.0], repeat=10):
         parts = np.array(outcome[:6]), np.array(outcome[6:])
         groups = [(d, d * part) for d, part in zip(decisions, parts, strict=True)]
-        likely = np.prod(
-            [
-                np.prod(np.where(part == 1, chance, 1 - chance))
-                for part, chance in zip(parts, chances, strict=True)
-            ]
-        )
-        found = mean(*groups[0]) - mean(*groups[1])
-        if abs(found - truth) > half_width(groups, error):
-            missed += float(likely)
-    assert missed <= error
+        found, width = mean(*groups[0]) - mean(*groups[1]), half_width(groups, error)
+        for chances in CHANCES:
+            if abs(found - (chances[0] - chances[1])) > width:
+                likely = [
+                    np.prod(np.where(part == 1, chance, 1 - chance))
+                    for part, chance in zip(parts, chances, strict=True)
+                ]
+                missed[chances] += float(np.prod(likely))
+    assert max(missed.values()) <= error
 
 
 def simulate(random: np.random.Generator, units: int) -> tuple[Bools, Floats, Floats]:
@@ -106,3 +110,65 @@ def test_a_wrong_share_of_units_is_noticed_and_a_right_one_is_not_at_any_time() 
     ]
     assert sum(p < 0.05 for p in least) <= 27
     assert ratio_p_value(150, 850, 0.1) < 1e-3
+
+
+Group = list[tuple[float, float]]
+"""The decisions and the sum of rewards of each unit."""
+
+
+def widest(groups: list[Group], error: float) -> float:
+    """The width by the theorem, term by term, found by halving an interval."""
+    totals = [sum(decisions for decisions, _ in group) for group in groups]
+    parts, residuals = [], []
+    for group, total in zip(groups, totals, strict=True):
+        seen, earned = 0.0, 0.0
+        for decisions, rewards in group:
+            parts.append(decisions / total)
+            # The prediction is the mean so far, and of half a reward of 1 beside it.
+            residuals.append(rewards / decisions - (earned + 0.5) / (seen + 1.0))
+            seen, earned = seen + decisions, earned + rewards
+    squares, bound = math.fsum(part * part for part in parts), math.log(2 / error)
+    terms = []
+    for variance in (0.25, 0.0625, 0.015625, 0.00390625):
+        rate = min(math.sqrt(2 * bound / (variance * squares)), 0.9 / max(parts))
+        psi = [-math.log(1 - rate * part) - rate * part for part in parts]
+        pairs = zip(psi, residuals, strict=True)
+        terms.append((rate, math.fsum(each * residual**2 for each, residual in pairs)))
+    rate = math.sqrt(8 * bound / squares)
+    terms.append((rate, math.fsum((rate * part) ** 2 / 8 for part in parts)))
+    low, high = 0.0, 10.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        mean_of_terms = sum(math.exp(rate * middle - loss) for rate, loss in terms) / len(terms)
+        low, high = (low, middle) if mean_of_terms > 2 / error else (middle, high)
+    return high
+
+
+@pytest.mark.parametrize("error", [0.05, 0.3, 1e-4])
+@pytest.mark.parametrize("sizes", [(3, 2), (40, 9), (400, 150)])
+def test_the_width_is_where_the_mean_of_all_terms_is_2_over_the_error(
+    sizes: tuple[int, int], error: float
+) -> None:
+    random = np.random.default_rng(sum(sizes))
+    groups: list[Group] = []
+    for size in sizes:
+        decisions = random.integers(1, 6, size).astype(float)
+        groups.append(list(zip(decisions, random.random(size) * decisions, strict=True)))
+    columns = [
+        (np.array([d for d, _ in group]), np.array([r for _, r in group])) for group in groups
+    ]
+    assert half_width(columns, error) == pytest.approx(widest(groups, error), rel=1e-9)
+
+
+@pytest.mark.parametrize(("control", "others"), [(0, 0), (1, 0), (3, 40), (30, 70), (60, 40)])
+@pytest.mark.parametrize("share", [Fraction(1, 10), Fraction(1, 2)])
+def test_the_p_value_is_the_inverse_of_a_bayes_factor(
+    control: int, others: int, share: Fraction
+) -> None:
+    """With a uniform share, each number of units in control is as likely as any other."""
+    count = control + others
+    one_order = Fraction(1, (count + 1) * math.comb(count, control))
+    factor = share**control * (1 - share) ** others / one_order
+    assert ratio_p_value(control, others, float(share)) == pytest.approx(
+        min(1.0, float(factor)), rel=1e-9
+    )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import resource
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
+import uvicorn
 from serving import serving
+from uvicorn.server import ServerState
 from waiting import LONG
 
 from fpbandits.service.connections import LimitedProtocol, most_connections
@@ -140,3 +144,97 @@ def test_there_are_files_for_all_connections(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(resource, "setrlimit", lambda which, wanted: limits.update(now=wanted))
     assert most_connections(5000) == 800
     assert limits["now"] == (1000, 1000)
+    for hard, most in ((100, 1), (200, 1), (201, 1), (202, 2), (5200, 5000), (9000, 5000)):
+        limits["now"] = (256, hard)
+        assert most_connections(5000) == most
+    limits["now"] = (256, resource.RLIM_INFINITY)
+    assert most_connections(5000) == 5000
+
+
+class Wire:
+    """A transport to nobody, which keeps what is written."""
+
+    def __init__(self) -> None:
+        self.written, self.closing = b"", False
+
+    def write(self, data: bytes) -> None:
+        self.written += data
+
+    def close(self) -> None:
+        self.closing = True
+
+    def is_closing(self) -> bool:
+        return self.closing
+
+    def get_extra_info(self, name: str) -> Any:
+        return None
+
+    def pause_reading(self) -> None:
+        pass
+
+    resume_reading = pause_reading
+
+
+@pytest.fixture
+def wire(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Wire, Callable[[bytes], None]]]:
+    """A connection whose heads may have 100 bytes, and what receives bytes over it."""
+    monkeypatch.setattr(LimitedProtocol, "settings", Settings(largest_head=100))
+    config = uvicorn.Config(reading, log_config=None)
+    config.load()
+    loop = asyncio.new_event_loop()
+    protocol = LimitedProtocol(config, ServerState(), {}, loop)
+    transport: Any = Wire()
+    protocol.connection_made(transport)
+    yield transport, protocol.data_received
+    protocol.connection_lost(None)
+    loop.run_until_complete(asyncio.sleep(0))  # whoever waits for a body is told
+    loop.run_until_complete(asyncio.sleep(0))
+    loop.close()
+
+
+HEAD = b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n"
+BEGUN: list[list[bytes]] = [
+    [],
+    [HEAD + b"\r\n"],
+    [HEAD + b"\r\n", b"2\r\nok"],
+    [b"POST / HTTP/1.1\r\ncontent-length: 0\r\n\r\n"],
+]
+"""Nothing; a head; a part of a body; a whole request."""
+
+
+@pytest.mark.parametrize("begun", BEGUN, ids=["nothing", "head", "body", "request"])
+@pytest.mark.parametrize("size", [100, 101])
+def test_bytes_of_a_head_are_counted_exactly(
+    wire: tuple[Wire, Callable[[bytes], None]], begun: list[bytes], size: int
+) -> None:
+    transport, receive = wire
+    for part in begun:
+        receive(part)
+    assert not transport.closing
+    inside = len(begun) in (1, 2) and begun[0].startswith(HEAD)
+    start = (b"" if len(begun) < 2 else b"\r\n") + b"3;" if inside else b"GET /"
+    receive(start + b"x" * (size - len(start)))
+    assert transport.closing == (size > 100)
+    # While an answer is under way nothing is put into it.
+    answering = len(begun) == 1 and not inside
+    assert (b"431" in transport.written) == (size > 100 and not answering)
+
+
+@pytest.mark.parametrize("where", ["url", "name", "value"])
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_heads_size_is_that_of_its_url_and_headers(
+    wire: tuple[Wire, Callable[[bytes], None]], where: str, more: int
+) -> None:
+    """Of 100 bytes the address has 10, a name 20 and a value 70, and one more is too many."""
+    transport, receive = wire
+    sizes = {"url": 10, "name": 20, "value": 70}
+    sizes[where] += more
+    url = b"/" + b"u" * (sizes["url"] - 1)
+    receive(b"GET %b HTTP/1.1\r\n" % url)
+    LimitedProtocol.settings, small = Settings(largest_head=1000), LimitedProtocol.settings
+    receive(b"n" * sizes["name"])
+    receive(b": " + b"v" * sizes["value"])
+    LimitedProtocol.settings = small
+    receive(b"\r\n\r\n")
+    assert transport.closing == bool(more)
+    assert (b"431" in transport.written) == bool(more)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from typing import Any
 
 import pytest
-from stores import CONTEXTS, PROBLEM
+from stores import CONTEXTS, PROBLEM, THREE_ARMS
 
 from fpbandits import errors
 from fpbandits.agent.agent import Agent
-from fpbandits.errors import InputError, UnknownError
+from fpbandits.errors import Error, InputError, UnknownError
 from fpbandits.service.experiment import Experiment, Kept, checked_experiment
 
 
@@ -114,3 +116,73 @@ def test_a_truth_that_moves_is_served() -> None:
         assert unit.posterior() == plain.posterior()
     with pytest.raises(InputError, match="in the order of decisions: leave out late='any'"):
         checked_experiment("e", {**body, "late": "any"})
+
+
+def test_what_was_asked_for_is_in_no_store_and_open() -> None:
+    wanted = checked_experiment("e", {"problem": PROBLEM, "policy": "ucb1"})
+    assert (wanted.id, tuple(wanted.stamp)) == (0, (0, 0.0, 0))
+    assert (wanted.status, wanted.revision, wanted.rule) == ("open", 1, "ucb1@1")
+    assert (wanted.seed, wanted.explore, wanted.control, wanted.late) == (0, 0.0, None, "in-order")
+    assert wanted.is_current
+    wanted.check_serving()
+    kept = Kept(7, "e", wanted.definition, "closed", 1, wanted.states, 3, 1.5)
+    assert tuple(kept.changed("open")) == tuple(kept._replace(status="open", edition=4))
+    adopted = kept._replace(states=1).changed("open", 2)
+    assert tuple(adopted) == (7, "e", wanted.definition, "open", 2, wanted.states, 4, 1.5)
+    stored = wanted.stored(kept)
+    assert (stored.id, tuple(stored.stamp), stored.status) == (7, (7, 1.5, 3), "closed")
+    with pytest.raises(InputError, match="'e' is closed: it takes rewards, no new decisions"):
+        stored.check_open()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"status": "deleting"}, "'e' is being deleted"),
+        ({"status": "migrating"}, "'e' is migrating, and takes requests when that is done"),
+        ({"status": "adopting"}, "'e' is adopting, and takes requests when that is done"),
+        ({"revision": 7}, "'e' is decided by ucb1@7, and this server has ucb1@1: adopt that"),
+        ({"states": 1}, "the states of 'e' are of an earlier version: stop its servers and run"),
+        ({"states": 1, "revision": 7}, "'e' is decided by ucb1@7"),
+        ({"states": 1, "status": "closed"}, "the states of 'e' are of an earlier version"),
+    ],
+)
+def test_why_an_experiment_is_not_served(changes: dict[str, Any], words: str) -> None:
+    experiment = checked_experiment("e", {"problem": PROBLEM, "policy": "ucb1"})
+    changed = replace(experiment, **changes)
+    assert changed.is_current == ("status" in changes and "states" not in changes)
+    with pytest.raises(Error) as error:
+        changed.check_serving()
+    assert str(error.value).startswith(words)
+
+
+def test_a_unit_has_the_same_seed_for_ever() -> None:
+    """The first six bytes of SHA-256 of "5 user-17" and "0 é", by sha256sum."""
+    seeds = []
+    for seed, unit in ((5, "user-17"), (0, "é")):
+        experiment = checked_experiment("e", {"problem": PROBLEM, "policy": "ucb1", "seed": seed})
+        seeds.append(f"{experiment.seed_of(unit):012x}")
+    assert seeds == ["bc4faca11a98", "5d77c4941d09"]
+
+
+def test_the_control_group_has_its_arm_where_that_is_eligible() -> None:
+    body = {"problem": THREE_ARMS, "policy": "ucb1", "control": {"arm": "b", "share": 0.5}}
+    experiment = checked_experiment("e", body)
+    names = [f"u{n}" for n in range(40)]
+    assert experiment.control is not None
+    group = {name for name in names if experiment.control.has(name)}
+    assert 0 < len(group) < 40
+    for among, arm in ((None, "b"), (["a", "b"], "b"), (["b"], "b"), (["a", "c"], None)):
+        arms = {name: experiment.control_arm(name, among) for name in names}
+        assert arms == {name: arm if name in group else None for name in names}
+    plain = checked_experiment("e", {"problem": PROBLEM})
+    assert plain.control_arm("u", ["a"]) is None
+
+
+def test_eligible_arms_are_in_the_problems_order() -> None:
+    experiment = checked_experiment("e", {"problem": THREE_ARMS})
+    assert experiment.eligible(["c", "a", "c"]) == ["a", "c"]
+    assert experiment.eligible(["c", "b", "a"]) is None
+    with pytest.raises(UnknownError, match="unknown arm 'd': known are 'a', 'b', 'c'") as unknown:
+        experiment.eligible(["a", "d"])
+    assert unknown.value.path == ["arm", "d"]

@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pyarrow.parquet import read_table
 from stores import PROBLEM, one, put
 
 from fpbandits.cli.verify import export as command
 from fpbandits.logs.log import read_log
 from fpbandits.problem.files import problem_to_toml
 from fpbandits.problem.problem import Problem
+from fpbandits.service import export as export_module
 from fpbandits.service.export import _COLUMNS, export
 from fpbandits.service.messages import Ask, Forget, Tell
 from fpbandits.service.migrate import migrate
@@ -133,3 +135,23 @@ def test_inherited_history_is_in_the_next_export_and_marked(store: Store, tmp_pa
     assert len(rows) == 5
     found = export(store, "f", tmp_path / "log.parquet")
     assert (found.counted, found.inherited) == (5, 4)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_rows_are_written_some_at_a_time(
+    store: Store, tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = put(store)
+    for number in range(5):
+        one(store, experiment, Ask("u"))
+        one(store, experiment, Tell(("u", number), 1.0))
+    whole, parts, progress = tmp_path / f"whole.{ending}", tmp_path / f"parts.{ending}", list[int]()
+    export(store, "e", whole, progress.append)
+    monkeypatch.setattr(export_module, "_AT_ONCE", 2)
+    export(store, "e", parts, progress.append)
+    assert progress == [5, 2, 4, 5]
+    if ending == "csv":
+        assert whole.read_bytes() == parts.read_bytes()
+    else:
+        assert read_table(whole) == read_table(parts)
+        assert read_table(parts).num_rows == 5

@@ -326,3 +326,51 @@ def test_a_control_group_keeps_its_units_and_needs_an_arm(store: Store) -> None:
     put(store, "without")
     with pytest.raises(InputError, match="'without' has no control group"):
         migrate(store, "without", "newer", {}, control="a")
+
+
+def test_units_whose_rewards_the_old_models_do_not_allow_are_of_no_type_there(
+    store: Store,
+) -> None:
+    """Under the old models arm a always pays; under the new ones a unit whom it fails is y."""
+    sure = OLD.replace("0.9, 0.5, 0.1", "1.0, 0.5, 0.1").replace("0.2, 0.5, 0.8", "1.0, 0.5, 0.8")
+    experiment = put(store, problem=sure, policy="ucb1")
+    for unit, reward in (("u", 0.0), ("v", 1.0)):
+        one(store, experiment, Ask(unit))
+        one(store, experiment, Tell((unit, 0), reward))
+    found = migrate(store, "e", "new", {"problem": OLD})
+    assert found.types == {"x": {"x": 1}, "none": {"y": 1}}
+
+
+def test_a_reward_that_new_models_cannot_give_is_refused_with_its_place(store: Store) -> None:
+    wide = 'range = [0, 5]\nreward = "beta"\nconcentration = 2.0\n' + OLD
+    experiment = put(store, problem=wide, policy="ucb1")
+    for number, reward in enumerate((1.0, 0.5, 3.0)):
+        one(store, experiment, Ask("u"))
+        one(store, experiment, Tell(("u", number), reward))
+    narrow = 'reward = "beta"\nconcentration = 2.0\n' + OLD
+    with pytest.raises(InputError, match="unit 'u', reward 3") as refused:
+        migrate(store, "e", "new", {"problem": narrow})
+    assert refused.value.path[:4] == ["unit", "u", "reward", "3"]
+    assert store.experiment("new") is None
+
+
+def test_equal_rewards_of_a_unit_that_was_erased_are_told_apart_by_their_number(
+    store: Store,
+) -> None:
+    experiment = put(store, problem=OLD, policy="ucb1")
+    one(store, experiment, Ask("u"))
+    one(store, experiment, store.find_events((experiment.id, "u")))
+    handle_together(store, [(experiment, Ask("u")) for _ in range(12)])
+    for number in range(1, 13):  # all of one moment, and each arm several times
+        one(store, experiment, Tell(("u", number), 1.0))
+        assert migrate(store, "e", "new", {}).added == 1
+    assert agent_of(store, "new", "u").plays == agent_of(store, "e", "u").plays
+
+
+def test_an_arm_that_the_definition_names_for_control_is_refused_as_that(store: Store) -> None:
+    put(store, problem=OLD, control={"arm": "b", "share": 0.5})
+    control = {"arm": "b", "share": 0.25}
+    with pytest.raises(InputError, match="control: unknown arm 'b'"):
+        migrate(store, "e", "new", {"problem": NEW, "control": control}, retire=["b"])
+    with pytest.raises(InputError, match="unknown policy 'ucb7'"):
+        migrate(store, "e", "new", {"policy": "ucb7"})

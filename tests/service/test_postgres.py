@@ -22,11 +22,13 @@ from waiting import LONG, wait_until
 
 from fpbandits.errors import InputError, StorageError, UnavailableError
 from fpbandits.lab.following import Follower
+from fpbandits.service import postgres_connection
 from fpbandits.service.batches import Recent, handle_together
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import Ask, Tell
+from fpbandits.service.postgres_connection import Connection
 from fpbandits.service.step import Event, Unit
-from fpbandits.service.store import Logged, UnitRow, open_store
+from fpbandits.service.store import Logged, UnitRow, open_store, upgrade
 from fpbandits.service.verify import verify
 
 
@@ -287,6 +289,28 @@ def test_what_is_no_store_is_refused(empty: str, tmp_path: Path) -> None:
     run(empty, "UPDATE about SET kind = 'else', schema = 2")
     with pytest.raises(StorageError, match="holds no store of fpbandits"):
         open_store(empty, make=True)
+
+
+def test_an_empty_database_or_table_is_no_store(
+    empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits, connect = list[float](), postgres_connection.connect
+
+    def connecting(address: str, patience: float) -> Connection:
+        waits.append(patience)
+        return connect(address, patience)
+
+    monkeypatch.setattr(postgres_connection, "connect", connecting)
+    with pytest.raises(InputError, match="there is no store; fpbandits serve makes one"):
+        upgrade(empty)
+    assert waits == [60.0]
+    open_store(empty, make=True).close()
+    run(empty, "UPDATE about SET schema = 99")
+    with pytest.raises(StorageError, match="a newer version wrote it"):
+        upgrade(empty)
+    run(empty, "DELETE FROM about")
+    with pytest.raises(StorageError, match="holds no store of fpbandits"):
+        open_store(empty)
 
 
 def test_a_database_that_is_not_there_is_said_without_the_password() -> None:

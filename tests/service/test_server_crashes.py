@@ -14,9 +14,9 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
-from calling import called, wait_until_ready
+from calling import Calls, called, wait_until_ready
 from databases import OwnPostgres, own_postgres
-from server_process import EXPERIMENT, ServerProcess
+from server_process import EXPERIMENT
 from serving import serving
 from waiting import LONG, wait_until
 
@@ -25,17 +25,23 @@ from fpbandits.service.store import open_store
 from fpbandits.service.verify import verify
 
 
-def kill_servers(servers: list[ServerProcess], seconds: float, pause: tuple[float, float]) -> int:
-    """Kill one after the other for a while; each is started again at once."""
+def wait_until_served(calls: Calls) -> None:
+    """Wait until every server is ready again, and callers have had enough answers."""
+    for server in calls.servers:
+        wait_until_ready(server)
+    wait_until(lambda: len(calls.found.decisions) > 20)
+
+
+def kill_servers(calls: Calls, seconds: float, pause: tuple[float, float]) -> int:
+    """Kill one server after the other for a while; each is started again at once."""
     until, kills = time.monotonic() + seconds, 0
-    while time.monotonic() < until:
+    while time.monotonic() < until or kills < 4:
         time.sleep(random.uniform(*pause))
-        server = random.choice(servers)
+        server = random.choice(calls.servers)
         server.kill()
         server.start()
         kills += 1
-    for server in servers:
-        wait_until_ready(server)
+    wait_until_served(calls)
     print(f"{kills} servers killed")  # noqa: T201
     return kills
 
@@ -63,7 +69,7 @@ def test_a_server_on_sqlite_is_killed(
     tmp_path: Path, seconds: float, pause: tuple[float, float]
 ) -> None:
     with called(f"sqlite:///{tmp_path}/store.db", 1, tmp_path) as calls:
-        assert kill_servers(calls.servers, seconds, pause) > 3
+        assert kill_servers(calls, seconds, pause) > 3
 
 
 @pytest.mark.parametrize(("seconds", "pause"), [SHORT, MINUTE])
@@ -71,7 +77,7 @@ def test_two_servers_on_one_postgresql_are_killed(
     tmp_path: Path, postgres: OwnPostgres, seconds: float, pause: tuple[float, float]
 ) -> None:
     with called(postgres.address, 2, tmp_path) as calls:
-        assert kill_servers(calls.servers, seconds, pause) > 3
+        assert kill_servers(calls, seconds, pause) > 3
 
 
 @pytest.mark.parametrize(
@@ -84,9 +90,7 @@ def test_the_database_is_killed(tmp_path: Path, postgres: OwnPostgres, kills: in
             postgres.kill()
             time.sleep(random.uniform(0, 1))
             postgres.start()
-        for server in calls.servers:
-            wait_until_ready(server)
-        time.sleep(1)
+        wait_until_served(calls)
 
 
 EXPERIMENT_E = "/v1/experiments/e"

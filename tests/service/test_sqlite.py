@@ -12,11 +12,12 @@ import pytest
 from stores import StoreContract, events, one, put
 
 from fpbandits.errors import InputError, StorageError, UnavailableError
+from fpbandits.service import sqlite
 from fpbandits.service.batches import handle_together
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.export import export
 from fpbandits.service.messages import Ask, Request, Tell
-from fpbandits.service.store import open_store, statements
+from fpbandits.service.store import open_store, statements, upgrade
 from fpbandits.service.verify import verify
 
 
@@ -254,3 +255,44 @@ def test_the_log_of_one_experiment_is_read_without_those_of_others(tmp_path: Pat
             assert f"INDEX {index}" in plan, plan
             assert "SCAN events" not in plan
             assert "SCAN units" not in plan
+
+
+def test_an_empty_file_is_no_store_unless_one_may_be_made(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    path.touch()
+    with pytest.raises(StorageError, match="holds no store of fpbandits"):
+        open_store(str(path))
+    assert path.read_bytes() == b""
+    open_store(str(path), make=True).close()
+    open_store(str(path)).close()
+
+
+def test_the_mode_is_set_once_and_keys_of_new_units_are_not_looked_up(tmp_path: Path) -> None:
+    """Both would cost time in every transaction."""
+    with closing(open_store(str(tmp_path / "a.db"), make=True)) as store:
+        experiment = put(store)
+        one(store, experiment, Ask("u", "k"))
+        asked: list[str] = []
+        for name in ("_writer", "_reader"):
+            getattr(store, name).set_trace_callback(asked.append)
+        one(store, experiment, Ask("v", "k"))
+        assert not any("key = 'k'" in each for each in asked)
+        one(store, experiment, Ask("u", "k"))
+        assert sum("key = 'k'" in each for each in asked) == 1
+        put(store, "f")
+        assert not any("journal_mode" in each for each in asked)
+
+
+def test_how_long_a_store_waits_for_a_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits, connect = list[float](), sqlite._connect
+
+    def connecting(path: Path, patience: float) -> sqlite.Connection:
+        waits.append(patience)
+        return connect(path, patience)
+
+    monkeypatch.setattr(sqlite, "_connect", connecting)
+    path = str(tmp_path / "a.db")
+    open_store(path, make=True, patience=0.5).close()
+    open_store(path).close()
+    upgrade(path)
+    assert waits == [0.5, 0.5, 3.0, 3.0, 60.0]

@@ -9,9 +9,17 @@ import pytest
 from stores import PROBLEM
 
 from fpbandits import __version__
-from fpbandits.errors import UnknownError
+from fpbandits.errors import ConflictError, UnknownError
 from fpbandits.service.experiment import checked_experiment
-from fpbandits.service.messages import Ask, Tell, decision_name, decision_of
+from fpbandits.service.messages import (
+    Ask,
+    Erase,
+    Expire,
+    Forget,
+    Tell,
+    decision_name,
+    decision_of,
+)
 from fpbandits.service.step import Event, Unit
 
 
@@ -90,3 +98,88 @@ def test_a_clock_may_go_back_by_up_to_a_second_without_a_remark() -> None:
         unit.step(Ask("u"), 100.0 - back)
         assert [event.kind for event in unit.events] == kinds
         assert unit.due == (110.0 if back < 1 else 110.0 - back)
+
+
+def test_a_clock_that_goes_back_is_an_event_with_a_number_of_its_own() -> None:
+    unit = new_unit(reward_wait=10)
+    for time in (100.0, 101.0, 50.0):
+        unit.step(Ask("u"), time)
+    nothing = None, None, None, None, None
+    assert unit.events[2:] == [
+        Event(3, "clock", 3, *nothing, 50.0, __version__, 1),
+        Event(4, "decision", 2, None, "a", None, 1.0, None, 50.0, __version__, 1),
+    ]
+    unit.step(Expire("u"), 60.0)
+    assert [(each.kind, each.number) for each in unit.events[4:]] == [
+        ("expired", 0),
+        ("expired", 1),
+        ("expired", 2),
+    ]
+    assert unit.due is None
+
+
+def test_names_of_arms_are_logged_as_they_are() -> None:
+    unit = new_unit(problem=PROBLEM.replace('"b"', '"été"'))
+    unit.step(Ask("u", None, None, ["été"]), 0.0)
+    assert unit.events[0].among == '["été"]'
+    row = {"arm": "été", "context": None, "reward": 1.0, "time": 0.0, "propensity": 0.5}
+    other = new_unit(problem=PROBLEM.replace('"b"', '"été"'))
+    other.observe({**row, "among": ["été"]}, 0)
+    other.observe({**row, "among": None}, 1)
+    assert [each.among for each in other.events] == ['["été"]', None]
+    decided = Event(1, "observed", 0, None, "été", None, 0.5, 1.0, 0.0, __version__, 1, '["été"]')
+    assert other.events[0] == decided
+
+
+def full(unit: Unit, now: float = 0.0) -> bool:
+    """Whether a unit has as many pending decisions as it may have; if not, it has one more."""
+    try:
+        unit.step(Ask("u"), now)
+    except ConflictError as error:
+        return "'u' has 2 pending decisions, the most there may be" in str(error)
+    return False
+
+
+def limited(**fields: Any) -> Unit:
+    """A unit that may have two pending decisions."""
+    body = {"problem": PROBLEM, "policy": "ucb1", **fields}
+    experiment = checked_experiment("e", body).limited(2)
+    return Unit(experiment, "u", 0, None, {}, lambda number: ())
+
+
+def test_pending_decisions_are_counted_whatever_becomes_of_them() -> None:
+    unit = limited(reward_wait=10)
+    assert [full(unit) for _ in range(3)] == [False, False, True]
+    unit.step(Tell(("u", 0), 1.0), 0.0)
+    assert [full(unit) for _ in range(2)] == [False, True]
+    unit.step(Forget(("u", 1)), 0.0)
+    assert [full(unit, 5.0) for _ in range(2)] == [False, True]
+    # One of them expires, and then both.
+    assert [full(unit, 10.0) for _ in range(2)] == [False, True]
+    assert [full(unit, 30.0) for _ in range(3)] == [False, False, True]
+    unit.step(Erase("u", [1, 2], 2), 31.0)
+    assert unit.due is None
+    assert [full(unit, 31.0) for _ in range(3)] == [False, False, True]
+
+
+@pytest.mark.parametrize("policy", ["frugal", "thompson-theta"])
+def test_a_unit_that_knows_nothing_is_erased_if_it_has_events(policy: str) -> None:
+    """Of a decision that was given up its events are left, and its key is in these."""
+    unit = new_unit(policy=policy)
+    unit.step(Ask("u", "k"), 0.0)
+    unit.step(Forget(("u", 0)), 0.0)
+    answer = {"unit": "u", "status": "erased"}
+    assert unit.step(Erase("u", [1, 2], 2), 1.0) == answer
+    nothing = None, None, None, None, None
+    assert unit.events == [
+        Event(3, "erased", 1, *nothing, 1.0, __version__, unit.events[0].revision)
+    ]
+    # Its tombstone alone is no reason to erase it again; two events are.
+    requests: list[tuple[list[int], list[Erase]]]
+    requests = [([3], []), ([3, 4], [Erase("u", [3, 4], 4)])]
+    for events, erased in requests:
+        again = Unit(unit.experiment, "u", 3, unit.pack(), {}, lambda number: ())
+        assert again.step(Erase("u", events, events[-1]), 2.0) == answer
+        assert again.erase == (erased[0] if erased else None)
+        assert len(again.events) == len(erased)
+    assert again.step(Ask("u", "k"), 3.0)["decision"] == "1@u"

@@ -128,6 +128,119 @@ def test_old_keys_are_forgotten_while_it_serves(
         assert client.ask("u", key="k").id == "1@u"
 
 
+class Scripted:
+    """A server whose store has so many units due, and so many keys to forget, time after time."""
+
+    def __init__(self, clock: list[float], script: list[tuple[int, int | None]]) -> None:
+        self.clock, self.script = clock, script
+        self.stopping = False
+        self.calls: list[tuple[float, Any]] = []
+        self.store: Any = SimpleNamespace(due="due", forget_keys="forget")
+
+    async def call_store(self, call: Any, *given: Any) -> Any:
+        if call == "due":
+            count, _ = self.script[0]
+            return [("e", f"u{n}") for n in range(count)]
+        self.calls.append((self.clock[0], given))
+        return self.script[0][1]
+
+    async def experiment(self, name: str) -> Any:
+        return name
+
+    async def submit(self, experiment: Any, requests: Any) -> Any:
+        return [{}] * len(requests)
+
+
+@pytest.mark.parametrize("keep", [0.0, 50.0])
+def test_it_looks_every_second_and_for_keys_every_hour_unless_there_is_more(
+    keep: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, slept = [100.0], list[float]()
+    # A full page, twice; keys that are forgotten in three parts; an hour later two more.
+    script = [(1000, 7), (1000, 9), (999, None), *[(0, None)] * 3601, (0, 12), (0, None), (0, None)]
+    serving = Scripted(clock, list(script))
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        clock[0] += seconds
+        if len(slept) > 1:
+            serving.script.pop(0)
+        serving.stopping = len(serving.script) == 1
+
+    loop = SimpleNamespace(time=lambda: clock[0])
+    other = SimpleNamespace(sleep=sleep, get_running_loop=lambda: loop)
+    monkeypatch.setattr(sweep, "asyncio", other)
+    asyncio.run(sweep.sweep(serving, keep))
+    assert slept[:4] == [1.0, 0, 0, 1.0]
+    if keep:
+        assert serving.calls == [
+            (101.0, (0, keep)),
+            (101.0, (7, keep)),
+            (101.0, (9, keep)),
+            (3701.0, (9, keep)),
+        ]
+    else:
+        assert serving.calls == []
+    assert slept[4:3600] == [1.0] * 3596
+
+
+def test_keys_are_forgotten_without_a_pause_while_there_are_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, slept = [5000.0], list[float]()
+    serving = Scripted(clock, [(0, 3), (0, 5), (0, None), (0, None)])
+
+    async def sleep(seconds: float) -> None:
+        if slept:
+            serving.script.pop(0)
+        slept.append(seconds)
+        clock[0] += seconds
+        serving.stopping = len(serving.script) == 1
+
+    loop = SimpleNamespace(time=lambda: clock[0])
+    other = SimpleNamespace(sleep=sleep, get_running_loop=lambda: loop)
+    monkeypatch.setattr(sweep, "asyncio", other)
+    asyncio.run(sweep.sweep(serving, 50.0))
+    assert slept == [1.0, 0, 0, 1.0]
+    assert [given for _, given in serving.calls] == [(0, 50.0), (3, 50.0), (5, 50.0)]
+
+
+def test_after_a_failure_it_waits_for_a_second(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    failures: list[Exception] = [Error("wrong"), UnavailableError("down"), ZeroDivisionError()]
+    slept: list[float] = []
+
+    class Failing(Scripted):
+        async def call_store(self, call: Any, *given: Any) -> Any:
+            self.stopping = len(failures) == 1
+            raise failures.pop(0)
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    loop = SimpleNamespace(time=lambda: 100.0)
+    other = SimpleNamespace(sleep=sleep, get_running_loop=lambda: loop)
+    monkeypatch.setattr(sweep, "asyncio", other)
+    asyncio.run(sweep.sweep(Failing([100.0], []), 50.0))
+    assert slept == [1.0] * 3
+    (logged,) = caplog.records  # only what is no error of ours
+    assert logged.message == "a sweep failed"
+
+
+def test_of_an_experiment_with_many_failing_units_all_is_left_out() -> None:
+    skipped = sweep._Skipped()
+    assert skipped.at(7.0) == ([], [])
+    for n in range(100):
+        skipped.add_unit("e", f"u{n}", Error("spoiled"))
+        skipped.add_unit("f", f"u{n}", UnavailableError("read-only"))
+    experiments, units = skipped.at(7.0)
+    assert (experiments, len(units)) == ([], 200)
+    skipped.add_unit("e", "one more", Error("spoiled"))
+    assert skipped.at(66.9)[0] == ["e"]
+    assert skipped.at(67.1) == ([], [])
+
+
 def test_a_sweep_ends_with_its_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweep, "_EVERY", 0.0)
     sweeps = 0

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
@@ -67,7 +68,7 @@ def test_a_token_is_known_by_its_hash(tmp_path: Path) -> None:
         f"decide {hashlib.sha256(decide.encode()).hexdigest()} the shop",
         f"admin {hashlib.sha256(admin.encode()).hexdigest()}",
     ]
-    assert len(decide) > 40
+    assert len(decide) == 43  # 32 bytes in base 64
     assert decide != admin
     found = read_tokens(file)
     assert [role_of(found, token) for token in (decide, admin)] == ["decide", "admin"]
@@ -160,6 +161,19 @@ def test_a_file_that_changes_is_read_again(
     file.unlink()
     assert role_of(known, second) == "admin"
     assert [record.levelname for record in caplog.records].count("ERROR") == 3
+
+
+def test_a_file_is_looked_at_once_per_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, clock = tmp_path / "tokens", [1000.0]
+    token = add_token(file, "decide")
+    monkeypatch.setattr(tokens, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    known, looked = TokenFile(file), list[float]()
+    monkeypatch.setattr(tokens, "_fingerprint", lambda path: looked.append(clock[0]))
+    for clock[0] in (1000.0, 1000.75, 1001.0, 1001.5, 1001.75, 1002.0, 1009.0):
+        assert role_of(known, token) == "decide"
+    assert looked == [1001.0, 1002.0, 1009.0]
 
 
 def test_a_file_that_could_not_be_read_for_a_while_is_read_again(

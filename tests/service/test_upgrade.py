@@ -200,7 +200,7 @@ def test_decisions_of_versions_before_0_6_0_are_of_no_known_revision(file: Path)
 
 KILLED = """
 import os, signal, sqlite3, sys
-left = int(sys.argv[2])
+left = 0
 
 class Connection(sqlite3.Connection):
     file = None
@@ -215,17 +215,29 @@ class Connection(sqlite3.Connection):
 from fpbandits.service import sqlite
 sqlite.Connection = Connection
 from fpbandits.service.store import upgrade
-upgrade(sys.argv[1])
+for line in sys.stdin:  # an upgrade for each, in a process of its own
+    left = int(line)
+    child = os.fork()
+    if not child:
+        upgrade(sys.argv[1])
+        os._exit(0)
+    print(os.waitpid(child, 0)[1], flush=True)
 """
 
 
 def test_an_upgrade_that_is_killed_anywhere_is_made_by_the_next(file: Path) -> None:
     before, killed = content(file), 0
-    for left in (6, 9, 14, 19, 22, 25):
-        command = [sys.executable, "-c", KILLED, str(file), str(left)]
-        ended = subprocess.run(command, check=False, env=os.environ)
-        killed += ended.returncode == -signal.SIGKILL
-        assert content(file) == before
+    command = [sys.executable, "-c", KILLED, str(file)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ
+    ) as upgrading:
+        assert upgrading.stdin is not None
+        assert upgrading.stdout is not None
+        for left in (6, 9, 14, 19, 22, 25):
+            upgrading.stdin.write(f"{left}\n")
+            upgrading.stdin.flush()
+            killed += int(upgrading.stdout.readline()) == signal.SIGKILL
+            assert content(file) == before
     assert killed >= 5
     upgrade(str(file))
     assert content(file) == before

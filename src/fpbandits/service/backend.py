@@ -95,13 +95,13 @@ class Backend:
         # Not the threads that call the store: these may all be waiting for it. What may take long
         # has threads of its own: new experiments, adoptions and erasures, deletions, reports.
         self._preparing = ThreadPoolExecutor(2, "fpbandits rules")
-        self._making = ThreadPoolExecutor(1, "fpbandits new rules")
-        self._changing = ThreadPoolExecutor(1, "fpbandits changes")
-        self._deleting = ThreadPoolExecutor(1, "fpbandits deletions")
-        self._reporting = ThreadPoolExecutor(1, "fpbandits reports")
+        self._making, self._changing, self._deleting, self._reporting = (
+            ThreadPoolExecutor(1, f"fpbandits {work}")
+            for work in ("new rules", "changes", "deletions", "reports")
+        )
         self._reports: dict[str, tuple[float, Stamp, Report]] = {}
         self._to_make = set[asyncio.Future[Any]]()
-        self._test_began = 0.0
+        self._test_began: float
         self._test: asyncio.Task[Any] | None = None
         self.stopping = self.draining = False
         self.batcher: Batcher
@@ -223,9 +223,7 @@ class Backend:
         kept = await self.call_store(self.kept, name)
         loop = asyncio.get_running_loop()
         prepared = await loop.run_in_executor(self._preparing, _prepare, kept)
-        experiment = prepared.limited(self._settings.most_pending)
-        if experiment.status in (OPEN, CLOSED):  # else it is about to change
-            self._experiments[name] = experiment
+        experiment = self._experiments[name] = prepared.limited(self._settings.most_pending)
         return experiment
 
     def kept(self, name: str) -> Kept:
@@ -256,9 +254,8 @@ class Backend:
             )
         if new:
             _logger.info("new experiment", extra={"experiment": name})
-        if kept.status == OPEN:
-            stored = wanted.stored(kept).limited(self._settings.most_pending)
-            self._experiments[name] = stored  # an earlier one of this name may be there
+        stored = wanted.stored(kept).limited(self._settings.most_pending)
+        self._experiments[name] = stored  # an earlier one of this name may be there
         return kept, new
 
     def _add(self, wanted: Experiment) -> tuple[Kept, bool]:
@@ -288,7 +285,7 @@ class Backend:
         call = partial(adopt, self.store, name, self._stop_if_stopping)
         return await self._once("adopted", name, lambda: self._work(self._changing, call))
 
-    def _stop_if_stopping(self, units: int = 0) -> None:
+    def _stop_if_stopping(self, *progress: int) -> None:
         """Raise an error in a long work if the server is being stopped."""
         if self.stopping:
             raise _StoppingError("the server is stopping")
@@ -351,7 +348,7 @@ class Backend:
         return await self._once("reported", name, work)
 
     def unit(
-        self, experiment: Experiment, name: str, context: str | None = None, error: float = 0.05
+        self, experiment: Experiment, name: str, context: str | None, error: float
     ) -> dict[str, Any]:
         """Return all that is known of a unit, as of its last event."""
         row = self.store.unit((experiment.id, name)) if _is_name(name) else None

@@ -100,7 +100,7 @@ class Batcher:
         self._arrived = set[int]()
         self._closed = False
         # How many requests: the first is changed by the loop's thread only, the second by ours.
-        self._submitted = self._finished = 0
+        self._submitted, self._finished = 0, 0
         self._loop = asyncio.get_running_loop()
         self._thread = Thread(target=self._run, name="fpbandits batches", daemon=True)
         self._thread.start()
@@ -121,7 +121,8 @@ class Batcher:
         future: asyncio.Future[list[Outcome]] = self._loop.create_future()
         self._submitted += len(work)
         self._queue.put(_Submission(work, future))
-        self._arrived.update(experiment.id for experiment, _ in work[:1])
+        if work:
+            self._arrived.add(work[0][0].id)
         # Cheaper than `asyncio.wait_for`, and there are many.
         timer = self._loop.call_later(self._patience, _give_up, future)
         try:
@@ -136,13 +137,12 @@ class Batcher:
 
     def _run(self) -> None:
         """Serve batch after batch; this is the thread."""
-        just_answered = 0
+        batch: _Pairs = []
         while self._turns or not self._closed:
-            self._gather(just_answered)
+            self._gather(just_answered=len({id(submission) for submission, _ in batch}))
             batch = self._next_batch()
             if batch:
                 self._serve(batch)
-            just_answered = len({id(submission) for submission, _ in batch})
             self._answer()
 
     def _gather(self, just_answered: int) -> None:

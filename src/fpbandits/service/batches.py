@@ -175,7 +175,8 @@ class _Batch:
 
     def _fail(self, unit_key: UnitKey, error: Exception) -> Error:
         """Log the failure of a unit; return the error that its requests get."""
-        extra = {"experiment": unit_key[0], "detail": f"unit {unit_key[1]!r}"}
+        experiment, unit = unit_key
+        extra = {"experiment": experiment, "detail": f"unit {unit!r}"}
         _logger.error("a unit failed", exc_info=error, extra=extra)
         failed = Error("this unit's request failed inside; the server's log says how")
         return self.failed.setdefault(unit_key, failed)

@@ -195,9 +195,8 @@ class Experiment:
             raise UnavailableError(
                 f"{reason}: adopt that revision, or ask a server of that version"
             )
-        if self.states != STATES:
-            reason = f"the states of {who} are of an earlier version"
-            raise UnavailableError(f"{reason}: stop its servers and run fpbandits upgrade")
+        reason = f"the states of {who} are of an earlier version"
+        raise UnavailableError(f"{reason}: stop its servers and run fpbandits upgrade")
 
     def check_open(self) -> None:
         """Raise an error unless the experiment takes new decisions."""

@@ -211,11 +211,11 @@ async def _serve(body: Body[Any], backend: Backend, request: Request, name: str)
         raise TooLargeError(
             f"a list of {len(content):,}: at most {body.most_items:,} are taken at once"
         )
-    checked = []
-    for item in content if is_list else [content]:
-        checked.append(_checked(body, item))
-        if len(checked) % _CHECKED_AT_ONCE == 0:
+    items, checked = content if is_list else [content], list[Any]()
+    for start in range(0, len(items), _CHECKED_AT_ONCE):
+        if start:
             await asyncio.sleep(0)  # others are answered between
+        checked += [_checked(body, item) for item in items[start : start + _CHECKED_AT_ONCE]]
     requests = [item for item in checked if not isinstance(item, Error)]
     answers = iter(await backend.submit(experiment, requests) if requests else [])
     outcomes = [item if isinstance(item, Error) else next(answers) for item in checked]

@@ -1,6 +1,7 @@
 """The server's own log: one JSON per line, on standard error.
 
-It holds no tokens, no bodies and no names of units: an answer is logged by the pattern of its path.
+It holds no tokens and no bodies, and no name of a unit unless that unit failed: an answer is logged
+by the pattern of its path.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ _FIELDS = (
     "detail",
     "address",
 )
-
 """Fields that a record may have beside its time, level and message."""
 
 _ID = re.compile(r"[!-~]{1,128}")

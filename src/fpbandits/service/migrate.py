@@ -116,10 +116,10 @@ class Migration:
     added: int = 0
     retired: Counter[str] = field(default_factory=Counter)
     erased: int = 0
-    not_erased: int = 0
+    not_erased: int = field(init=False)
     decided: Counter[str] = field(default_factory=Counter)
-    pending: int = 0
-    blocked: int = 0
+    pending: int = field(init=False)
+    blocked: int = field(init=False)
     types: dict[str, Counter[str]] = field(default_factory=dict)
 
 
@@ -353,7 +353,8 @@ def _give(
 
 def _check_same(transaction: Transaction, id: int, known: Sequence[Observation]) -> None:
     """Refuse another history than the one that a unit has observed, by the last known reward."""
-    for last in known[-1:]:
+    if known:
+        last = known[-1]
         for event in transaction.resolutions(id, last.number):
             if event.kind == OBSERVED and _identity(event._asdict()) != last.identity:
                 reason = "its history is that of another experiment: give the new one its own name"

@@ -53,6 +53,9 @@ from fpbandits.service.store import (
 with needed_for("PostgreSQL", "postgres", ", or use sqlite:///FILE"):
     import psycopg
 
+_AT_ONCE = 10_000
+"""Rows of a history that are fetched at once."""
+
 _LONGEST_TRANSACTION = 10
 """The database ends a transaction after so many times the store's patience (PostgreSQL 17 on)."""
 
@@ -77,10 +80,9 @@ class PostgresStore(Store):
         """Make the tables if there are none; refuse a database that is no store of this schema."""
         connection.execute(SQL["installing"])
         if not check_installed(connection, make=make):
-            for number, migration in migrations("postgres", 0):
+            for _, migration in migrations("postgres", 0):
                 run_migration(connection, migration)
-                if number == 1:
-                    connection.execute(SQL["describe"], (KIND, SCHEMA))
+            connection.execute(SQL["describe"], (KIND, SCHEMA))
         check_schema(schema_of(connection))
 
     @contextmanager
@@ -176,7 +178,7 @@ class PostgresStore(Store):
             if writer.execute(SQL["stamps"], ([kept.id],)).fetchone() != kept.stamp:
                 raise StaleError.of(kept.name)
             rows = [(state, due, kept.id, unit) for unit, state, due in units]
-            writer.execute(SQL["rewrite_units"], _columns(rows, 4))
+            writer.execute(SQL["rewrite_units"], _columns(rows))
 
     @contextmanager
     def _administering(self) -> Iterator[tuple[Connection, float]]:
@@ -193,7 +195,7 @@ class PostgresStore(Store):
         without: Collection[str] = (),
         without_units: Collection[tuple[str, str]] = (),
     ) -> list[tuple[str, str]]:
-        left_out = list(without), *_columns(list(without_units), 2)
+        left_out = list(without), *(_columns(list(without_units)) or [[], []])
         return [(experiment, unit) for experiment, unit in self._read("due", *left_out, most)]
 
     def _read_log(self, name: str, experiment: int, after: int, most: int) -> list[Any]:
@@ -260,16 +262,16 @@ class _PostgresTransaction(Transaction):
     ) -> None:
         self._writer = writer
         unit_keys = sorted([*asked, *touched])
-        stamps = _columns(experiments, 3)
+        stamps = _columns(experiments)
         with writer.pipeline():
             writer.execute(b"BEGIN")
             begun = writer.execute(SQL["begin"])
             known = writer.execute(SQL["stamps"], stamps[:1])
             if asked:
-                writer.execute(SQL["add_units"], [*_columns(asked, 2), *stamps])
-            locked = writer.execute(SQL["lock_units"], _columns(unit_keys, 2))
+                writer.execute(SQL["add_units"], [*_columns(asked), *stamps])
+            locked = writer.execute(SQL["lock_units"], _columns(unit_keys))
             looked_up = [(experiment, unit, key) for (experiment, unit), key in keys]
-            decided = writer.execute(SQL["decided"], _columns(looked_up, 3))
+            decided = writer.execute(SQL["decided"], _columns(looked_up) or [[], [], []])
         row = begun.fetchone()
         assert row is not None
         _, _, self.now, schema = row
@@ -322,9 +324,9 @@ class _PostgresTransaction(Transaction):
             self._writer.close()
 
 
-def _columns(rows: Sequence[Sequence[Any]], width: int = 0) -> list[list[Any]]:
-    """Turn rows into columns, each one argument of a statement; ``width`` is for no rows."""
-    return [list(column) for column in zip(*rows, strict=True)] if rows else [[]] * width
+def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """Turn rows into columns, each one argument of a statement; no rows have no columns."""
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
 class _PostgresHistory(History):
@@ -340,5 +342,5 @@ class _PostgresHistory(History):
 
     def rows(self, name: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         with self._connection.cursor(name) as cursor:
-            cursor.itersize = 10_000
+            cursor.itersize = _AT_ONCE
             yield from cursor.execute(SQL[name], (self._id, *values))

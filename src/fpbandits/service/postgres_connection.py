@@ -10,7 +10,14 @@ from urllib.parse import urlsplit
 
 from fpbandits.core.extras import needed_for
 from fpbandits.errors import InputError, StorageError, UnavailableError, quote, said, within
-from fpbandits.service.store import KIND, SCHEMA, check_schema, migrations, statements
+from fpbandits.service.store import (
+    KIND,
+    SCHEMA,
+    UPGRADE_PATIENCE,
+    check_schema,
+    migrations,
+    statements,
+)
 
 with needed_for("PostgreSQL", "postgres", ", or use sqlite:///FILE"):
     import psycopg
@@ -113,7 +120,7 @@ def at_leisure(url: str, patience: float) -> Iterator[Connection]:
 def upgrade_database(url: str) -> tuple[int, int]:
     """Apply the migrations that a store lacks; return its schemas before and after."""
     where = host_of(url)
-    with own_errors(where), within(where), at_leisure(url, patience=60.0) as connection:
+    with own_errors(where), within(where), at_leisure(url, UPGRADE_PATIENCE) as connection:
         with connection.transaction():
             check_installed(connection, make=False)
             before = schema_of(connection)

@@ -150,7 +150,8 @@ def _over_time(
     history: History, experiment: Experiment, in_control: set[int] | None, error: float
 ) -> list[Report]:
     """Return the mean rewards at every look so far, and the intervals if there is a control."""
-    past, before, after = list[Report](), 0, 0
+    past = list[Report]()
+    before = after = 0
     decisions, sums = Counter[int](), Counter[int]()
     for look, rewards in enumerate(looks(), 1):
         newer = list(history.rows("rewards_since", after, rewards - before))

@@ -50,8 +50,8 @@ def run_server(
         )
     tokens = None if token_file is None else TokenFile(token_file)
     limits = settings or Settings()
-    listener = _listen(host, port)
-    with listener:
+    host = host.strip("[]")  # of an address of IPv6
+    with _listen(host, port) as listener:
         opened = open_store(store, make=True, patience=limits.store_patience)
         app = make_app(opened, tokens, limits)
         log_to_stderr()
@@ -100,7 +100,7 @@ def _listen(host: str, port: int) -> socket.socket:
         raise InputError(f"--port is {port}: it must be between 0 and 65535; 0 takes any")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host.strip("[]"), port), family=family, backlog=1024)
+        return socket.create_server((host, port), family=family)
     except OSError as error:
         raise InputError(
             f"cannot serve on {quote(host)}, port {port} ({error.strerror or error})"

@@ -26,6 +26,7 @@ from fpbandits.service.experiment import OPEN, STATES, Kept, Stamp, reward_wait
 from fpbandits.service.step import Event, experiment_event
 from fpbandits.service.store import (
     SCHEMA,
+    UPGRADE_PATIENCE,
     Change,
     History,
     Keys,
@@ -126,7 +127,7 @@ def upgrade_file(path: Path) -> tuple[int, int]:
     """Apply the migrations that a file lacks; return its schemas before and after."""
     _check_exists(path)
     with _own_errors(path), within(shown(path)):
-        connection = _connect(path, patience=60.0)
+        connection = _connect(path, UPGRADE_PATIENCE)
         try:
             before = _schema(connection)
             if before > SCHEMA:
@@ -342,8 +343,9 @@ class _SqliteTransaction(Transaction):
         current = {stamp.id for stamp in self.current}
         for unit_key in asked:
             if unit_key not in self.rows and unit_key[0] in current:
-                added = writer.execute(sql["add_unit"], unit_key)
-                self.rows[unit_key] = UnitRow(added.lastrowid or 0, 0, None)
+                added = writer.execute(sql["add_unit"], unit_key).lastrowid
+                assert added is not None
+                self.rows[unit_key] = UnitRow(added, 0, None)
         self.decided = {}
         for unit_key, key in keys:
             unit = self.rows.get(unit_key)

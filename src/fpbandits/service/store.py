@@ -25,6 +25,7 @@ from fpbandits.core.checks import checked_path
 from fpbandits.errors import InputError, StorageError, UnavailableError, quote
 from fpbandits.service.experiment import OPEN, Kept, Stamp
 from fpbandits.service.messages import Erase
+from fpbandits.service.settings import Settings
 from fpbandits.service.step import Event, Unit
 
 KIND = "fpbandits store"
@@ -33,8 +34,8 @@ KIND = "fpbandits store"
 SCHEMA = 3
 """The number of the last migration."""
 
-PATIENCE = 3.0
-"""Seconds that a store waits for a database or for a lock, before it is unavailable."""
+UPGRADE_PATIENCE = 60.0
+"""Seconds that an upgrade waits for a database or for a lock, before it fails."""
 
 _AT_ONCE = 5_000
 """Events that are searched or deleted in one transaction."""
@@ -298,10 +299,11 @@ class History(ABC):
         """Run the statement of that name about the experiment, and yield its rows."""
 
 
-def open_store(url: str, *, make: bool = False, patience: float = PATIENCE) -> Store:
+def open_store(url: str, *, make: bool = False, patience: float = Settings.store_patience) -> Store:
     """Open the store at an address, sqlite:///FILE or postgresql://…, or a SQLite file by its path.
 
-    If there is none, it is made if ``make`` is true, else refused. ``patience`` is in seconds.
+    If there is none, it is made if ``make`` is true, else refused. ``patience`` is how many seconds
+    it waits for a database or for a lock, before it is unavailable.
     """
     where = _locate(url)
     if isinstance(where, str):
