@@ -87,19 +87,14 @@ def test_an_event_is_a_round_of_draws_in_which_another_arm_comes_up_to_the_thres
 
 
 class Draws:
-    """A stream that gives one exponential number, and uniform ones of NumPy's.
-
-    The leader's own draw is its mean.
-    """
+    """A stream that gives one exponential number, and then NumPy's."""
 
     def __init__(self, exponential: float) -> None:
-        self.exponential, self.random = exponential, np.random.default_rng(0).random
+        numpy = np.random.default_rng(1)
+        self.exponential, self.random, self.beta = exponential, numpy.random, numpy.beta
 
     def standard_exponential(self) -> float:
         return self.exponential
-
-    def beta(self, wins: float, losses: float) -> float:
-        return wins / (wins + losses)
 
 
 def leap(
@@ -148,8 +143,8 @@ def test_where_no_leap_is_possible_there_is_none() -> None:
     """With too few plays, a rival too near, a lead of nothing, or no room for two rounds."""
     assert leap([200, 9], [200.0, 0], 99)[0] == 5
     assert leap([199, 9], [199.0, 0], 99)[0] == 0
-    assert leap([5000, 9], [3000.0, 5], 99)[0] > 0
-    assert leap([5000, 9], [3000.0, 6], 99)[0] == 0, "7/11 is above .6"
+    assert leap([40_000, 9], [24_000.0, 5], 99)[0] > 0
+    assert leap([40_000, 9], [24_000.0, 6], 99)[0] == 0, "7/11 is above .6"
     assert leap([10_000, 98], [5000.0, 49], 99)[0] == 0, "equal posterior means"
     assert leap([40_000, 9], [24_000.0, 0], 1)[0] == 0
     assert leap([40_000, 9], [24_000.0, 0], 2)[0] == 2
@@ -210,3 +205,21 @@ def test_what_is_rounded_at_random() -> None:
         data = ThompsonData(2, normal, binary=False)
         Thompson.observe(data, state, 1, plays, total, stream)  # type: ignore[arg-type]
         assert (state.plays.tolist(), state.sums.tolist()) == ([2, 3 + plays], [1.0, 2.0 + kept])
+
+
+def test_at_an_event_the_arm_of_the_largest_draw_is_played() -> None:
+    """With a threshold of next to 0 an event is sure, and all draws are NumPy's own Beta draws."""
+    plays, wins = np.array([3, 4]), np.array([1.0, 3.0])
+    drawn = np.array([1e-9, 0.0, 0.999])
+    for leader in (0, 1):
+        drawn[CHANCES:] = [0.0 if arm == leader else 0.999 for arm in (0, 1)]
+        state = State(plays, wins, np.zeros(COUNTERS, np.int64), drawn)
+        for seed in range(50):
+            data = ThompsonData(2, normal=False, binary=True)
+            arm = _event(data, state, leader, np.random.default_rng(seed))
+            stream, draws = np.random.default_rng(seed), np.zeros(2)
+            draws[leader] = stream.beta(1 + wins[leader], 1 + plays[leader] - wins[leader])
+            stream.random()
+            other = 1 - leader
+            draws[other] = stream.beta(1 + wins[other], 1 + plays[other] - wins[other])
+            assert arm == draws.argmax()
