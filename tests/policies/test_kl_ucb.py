@@ -82,7 +82,7 @@ def test_an_arm_whose_bound_is_just_below_the_leaders_is_certain_to_stay() -> No
 def test_the_level_is_ln_t_until_there_is_a_logarithm_of_it() -> None:
     """ln ln t counts from t = 3 on; why gives the index in the user's units."""
     problem = Problem.beta([[12, 14]], 3, range=(10, 20))
-    for c in (0.0, 3.0):
+    for c in (0.0, 0.5, 3.0):
         agent = Agent(problem, KLUCB(c=c))
         agent.observe("arm1", 15)
         assert agent.why().arms["arm2"]["index"] == math.inf

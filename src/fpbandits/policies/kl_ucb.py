@@ -124,7 +124,7 @@ def _divergence(p: float, q: float, normal: bool) -> float:
 def _threshold(prepared: KLUCBData, t: int) -> float:
     """Return ln t + c ln ln t."""
     threshold = math.log(t)
-    if prepared.c > 0 and t > 2:
+    if t > 2:
         threshold += prepared.c * math.log(threshold)
     return threshold
 
