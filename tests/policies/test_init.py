@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from command import run
+from moments import planned
 from plans import suited
 from reference import Known, twin
 
 from fpbandits import Agent, Optimist, Policy, Problem, load_problem, simulate
 from fpbandits.core.streams import run_stream
-from fpbandits.engine.contract import Ahead, Plan
+from fpbandits.engine.contract import CLOCK, Ahead, Envelope, Plan
 from fpbandits.leaderboard import contests, play
 from fpbandits.policies import DEFAULT, POLICIES, parse_policy
 from fpbandits.sweep.study import load_study
@@ -88,6 +89,20 @@ def test_simulation_plays_as_plain_python_does_with_all_policies_at_once() -> No
                 pulls[arm] += 1
                 arm = player.send(float(stream.random() < means[arm]))
             assert result.pulls[policy.name][number, -1].tolist() == pulls, policy.name
+
+
+@pytest.mark.parametrize(
+    "name", ["ucb-s", "m-ucb", "ucb-c", "ts-c", "bpr", "ucb1", "moss", "kl-ucb", "imed"]
+)
+def test_an_arm_without_rewards_is_played_for_one_round(name: str) -> None:
+    """Though more would be certain: the model that fits has it for its best arm."""
+    problem, policy = Problem.bernoulli([[0.6, 0.4], [0.4, 0.6]]), POLICIES[name]()
+    prepared, state = policy.prepare(problem), policy.new_state(problem)
+    workspace = policy.workspace(prepared, 2)
+    state.plays[:], state.sums[:], state.counters[CLOCK] = [300, 0], [120, 0], 300
+    envelope = Envelope(np.array([0.4, 0.6]), 0.5)
+    assert planned(policy, prepared, state, workspace, envelope, 64) == (1, 1)
+    assert workspace.cycle[0] == 1
 
 
 def test_names_and_what_is_said_of_them() -> None:

@@ -48,7 +48,9 @@ def test_it_is_certain_while_all_is_explored_and_the_estimate_stays(
 
 def test_what_it_explores() -> None:
     """The least played arm at least ε·s times, then the one that lags behind its rate most."""
-    problem = Problem.bernoulli([[0.9, 0.5, 0.5, 0.1], [0.9, 0.95, 0.5, 0.1], [0.9, 0.5, 0.97, 0.1]])
+    problem = Problem.bernoulli(
+        [[0.9, 0.5, 0.5, 0.1], [0.9, 0.95, 0.5, 0.1], [0.9, 0.5, 0.97, 0.1]]
+    )
     policy = OSSB(epsilon=0.5)
     prepared, state = policy.prepare(problem), policy.new_state(problem)
     workspace = policy.workspace(prepared, 4)

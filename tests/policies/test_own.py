@@ -277,9 +277,7 @@ class Greedy(Base):
         ("size = property", "length = property"),
     ],
 )
-def test_whatever_a_rule_mentions_is_in_its_digest(
-    before: str, after: str, tmp_path: Path
-) -> None:
+def test_whatever_a_rule_mentions_is_in_its_digest(before: str, after: str, tmp_path: Path) -> None:
     def digest(text: str) -> str | None:
         return code_of(parse_policy(f"{write(tmp_path, text)}:Greedy"))
 
@@ -325,7 +323,9 @@ def test_a_class_is_found_by_its_name_and_code(tmp_path: Path) -> None:
 
 def test_what_a_file_may_hold_beside_its_policy(tmp_path: Path) -> None:
     """Policies of the package, abstract ones and others are no policies of its own."""
-    text = PLAIN + "\nfrom fpbandits import UCB1\nclass Open(fpb.PlainPolicy): name = 'open'\nN = 3\n"
+    text = (
+        PLAIN + "\nfrom fpbandits import UCB1\nclass Open(fpb.PlainPolicy): name = 'open'\nN = 3\n"
+    )
     path = write(tmp_path, text)
     assert str(parse_policy(f"{path}:Greedy")) == "greedy"
     for name in ("UCB1", "PlainPolicy", "Open", "N", "dataclass"):
@@ -343,12 +343,15 @@ def test_a_file_is_run_once_by_its_own_rules(
     write(tmp_path, "RATE = 2", "beside_it.py")
     monkeypatch.syspath_prepend(str(elsewhere))
     places = list(sys.path)
-    text = PLAIN + """
+    text = (
+        PLAIN
+        + """
 import beside_it
 def f(x: int): ...
 assert f.__annotations__ == {"x": int}
 assert beside_it.RATE == 2
 """
+    )
     word = f"{write(tmp_path, text)}:Greedy"
     assert type(parse_policy(word)) is type(parse_policy(word))
     assert sys.path == places

@@ -172,7 +172,9 @@ class Demanding(Nameless):
 
 def test_only_options_without_a_default_must_be_given() -> None:
     assert made(Demanding, {"rate": 1.0}) == Demanding(1.0)
-    with pytest.raises(InputError, match=r"'demanding': it needs the option rate: add :rate=NUMBER"):
+    with pytest.raises(
+        InputError, match=r"'demanding': it needs the option rate: add :rate=NUMBER"
+    ):
         made(Demanding, {})
     with pytest.raises(InputError, match="'demanding': too fast"):
         made(Demanding, {"rate": 2.0})

@@ -120,7 +120,9 @@ def test_a_leap_is_as_long_as_failures_alone_cost_a_32nd_of_the_lead() -> None:
     end = 40_000 + window + 1
     y = 24_000 / end - math.sqrt(38 / end)
     assert state.drawn[BOUND] == pytest.approx(y, rel=1e-14)
-    chances = [0.0 if i == 1 else stats.beta(1 + wins[i], 1 + plays[i] - wins[i]).sf(y) for i in range(4)]
+    chances = [
+        0.0 if i == 1 else stats.beta(1 + wins[i], 1 + plays[i] - wins[i]).sf(y) for i in range(4)
+    ]
     assert state.drawn[CHANCES:] == pytest.approx(chances, rel=1e-9)
     rounds, state, _ = leap(plays, wins, 50)
     assert rounds == 50
@@ -159,7 +161,7 @@ def test_an_event_that_is_due_is_the_next_plan() -> None:
     prepared, state = policy.prepare(problem), policy.new_state(problem)
     workspace = policy.workspace(prepared, 2)
     state.plays[:], state.sums[:] = [20, 40_000], [8, 24_000]
-    state.drawn[BOUND], state.drawn[CHANCES :] = 0.7, [0.001, 0]
+    state.drawn[BOUND], state.drawn[CHANCES:] = 0.7, [0.001, 0]
     state.counters[OWN] = 2
     assert planned(policy, prepared, state, workspace, None, 100) == (1, 1)
     assert (workspace.cycle[0], state.counters[OWN]) == (0, 0)

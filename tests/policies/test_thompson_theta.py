@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 from laws import chi_square
-from moments import Moment, assert_certain_as, moment, moments, normal_problem, planned, small_problem
+from moments import (
+    Moment,
+    assert_certain_as,
+    moment,
+    moments,
+    normal_problem,
+    planned,
+    small_problem,
+)
 from reference import best_arm
 
 from fpbandits import Agent, InputError, Problem, ThompsonTheta, load_problem, simulate
