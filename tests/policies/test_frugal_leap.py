@@ -61,6 +61,7 @@ WORDS: list[dict[str, float]] = [
     {"horizon": 5000.0},
     {"lifetime": 300.0},
     {"false_alarm": 1e-4, "trust": 5.0},
+    {"false_alarm": 0.4},
 ]
 
 

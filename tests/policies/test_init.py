@@ -16,7 +16,7 @@ from reference import Known, twin
 
 from fpbandits import Agent, Optimist, Policy, Problem, load_problem, simulate
 from fpbandits.core.streams import run_stream
-from fpbandits.engine.contract import CLOCK, Ahead, Envelope, Plan
+from fpbandits.engine.contract import CLOCK, MISFITS, OWN, Ahead, Envelope, Plan
 from fpbandits.leaderboard import contests, play
 from fpbandits.policies import DEFAULT, POLICIES, parse_policy
 from fpbandits.sweep.study import load_study
@@ -103,6 +103,39 @@ def test_an_arm_without_rewards_is_played_for_one_round(name: str) -> None:
     envelope = Envelope(np.array([0.4, 0.6]), 0.5)
     assert planned(policy, prepared, state, workspace, envelope, 64) == (1, 1)
     assert workspace.cycle[0] == 1
+
+
+@pytest.mark.parametrize("name", ["frugal", "optimist"])
+@pytest.mark.parametrize("normal", [False, True])
+def test_once_the_models_are_given_up_plans_are_those_of_imed(name: str, normal: bool) -> None:
+    means = [[0.9, 0.4], [0.1, 0.6]]
+    problem = Problem.gaussian(means, 0.5) if normal else Problem.bernoulli(means)
+    envelope, made = Envelope(np.array([0.6, 0.3]), 0.5, not normal), []
+    for word in (f"{name}:false_alarm=0.1", "imed"):
+        policy = parse_policy(word)
+        prepared, state = policy.prepare(problem), policy.new_state(problem)
+        workspace = policy.workspace(prepared, 2)
+        state.plays[:], state.sums[:] = [5000, 90], [3000, 27]
+        state.counters[CLOCK], state.counters[OWN] = 5090, int(word != "imed")
+        for plays in (10**6, 1):
+            _, rounds = planned(policy, prepared, state, workspace, envelope, plays)
+            made.append((int(workspace.cycle[0]), rounds))
+        assert state.counters[MISFITS] == 2 * (word != "imed")
+    assert made[:2] == made[2:]
+    assert 1 < made[0][1] < 10**6
+
+
+@pytest.mark.parametrize("name", ["frugal", "optimist"])
+def test_if_the_truth_may_change_a_plan_is_for_one_round(name: str) -> None:
+    problem = Problem.bernoulli([[0.9, 0.4], [0.1, 0.6]])
+    envelope = Envelope(np.array([0.9, 0.4]), 0.5)
+    for rate, expected in ((0.0, 64), (0.01, 1)):
+        policy = parse_policy(f"{name}:change_rate={rate}")
+        prepared, state = policy.prepare(problem), policy.new_state(problem)
+        workspace = policy.workspace(prepared, 2)
+        state.plays[:], state.sums[:], state.counters[CLOCK] = [500, 0], [450, 0], 500
+        assert planned(policy, prepared, state, workspace, envelope, 64) == (1, expected)
+        assert workspace.cycle[0] == 0
 
 
 def test_names_and_what_is_said_of_them() -> None:

@@ -28,7 +28,15 @@ from fpbandits import (
     simulate,
 )
 from fpbandits.policies import parse_policy
-from fpbandits.policies.own import _digest, _is_users, code_of, find_loaded, is_own, sent_by_value
+from fpbandits.policies.own import (
+    _digest,
+    _is_users,
+    _Walk,
+    code_of,
+    find_loaded,
+    is_own,
+    sent_by_value,
+)
 
 PLAIN = """
 from dataclasses import dataclass
@@ -329,7 +337,7 @@ def test_what_a_file_may_hold_beside_its_policy(tmp_path: Path) -> None:
     path = write(tmp_path, text)
     assert str(parse_policy(f"{path}:Greedy")) == "greedy"
     for name in ("UCB1", "PlainPolicy", "Open", "N", "dataclass"):
-        with pytest.raises(UnknownError, match="known are 'Greedy'|did you mean 'Greedy'"):
+        with pytest.raises(UnknownError, match=r"known are 'Greedy'|did you mean 'Greedy'"):
             parse_policy(f"{path}:{name}")
 
 
@@ -372,6 +380,7 @@ def test_whose_code_is_the_users() -> None:
     assert not _is_users("json.decoder", None)
     assert not _is_users("numpy", np.__file__)
     assert not _is_users("fpbandits.policies.own", code_of.__code__.co_filename)
+    assert list(_Walk(UCB1).parts([json, sys])) == ["list"]
     assert is_own(type("Mine", (UCB1,), {"__module__": "fpbandits_of_mine"}))
     assert not is_own(UCB1)
 

@@ -182,7 +182,7 @@ class Draws:
 
 
 def test_a_model_is_drawn_by_its_weight() -> None:
-    """Weights .5, .25, .25 and 0; without the first arm's models ½ and ½; the last takes the end."""
+    """Of weights ½, ¼, ¼ and 0. Where rounding leaves nothing below the draw, the last of them."""
     cost, best = np.array([math.log(2), math.log(4), math.log(4), 1e9]), np.array([0, 1, 0, 2])
     for draw, model in ((0.0, 0), (0.499, 0), (0.501, 1), (0.749, 1), (0.751, 2), (1.0, 2)):
         assert _draw(cost, best, -1, Draws([draw])) == model  # type: ignore[arg-type]
