@@ -16,6 +16,9 @@ from fpbandits import Policy, Problem
 from fpbandits.engine import envelope as envelopes
 from fpbandits.engine.contract import CLOCK, OWN, Ahead, Envelope, State
 
+Make = Callable[[np.random.Generator], Problem]
+"""Draws a problem."""
+
 SPREADS = [0.0, 0.02, 0.5, 21.0, np.inf]
 ROUNDS = [2, 10, 1000]
 ROUNDING = 1e-8
@@ -113,7 +116,7 @@ def statistics(problem: Problem, means: np.ndarray) -> np.ndarray:
 def moments(
     policy: Policy,
     count: int,
-    make: Callable[[np.random.Generator], Problem] = small_problem,
+    make: Make = small_problem,
     clock: Callable[[State], int] | None = None,
 ) -> Iterator[Moment]:
     """Draw moments at which the truth is one of the models, or is not. Seeds 0 …"""

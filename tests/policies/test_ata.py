@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from moments import Moment, assert_certain_as, moments, normal_problem, planned, small_problem
+from moments import Make, Moment, assert_certain_as, moments, normal_problem, planned, small_problem
 from reference import Known, Rates
 
 from fpbandits import ATA, Problem
@@ -22,7 +22,7 @@ def rates(problem: Problem) -> Rates:
 
 @pytest.mark.parametrize("make", [small_problem, normal_problem])
 @pytest.mark.parametrize("c", [1.0, 0.2])
-def test_it_is_certain_while_no_rival_can_come_near(c: float, make: object) -> None:
+def test_it_is_certain_while_no_rival_can_come_near(c: float, make: Make) -> None:
     """θ̂ stays the model that fits best, and Λ is above ln(c·t) of the last play."""
 
     def stays(one: Moment, more: int, by: float) -> bool:

@@ -54,7 +54,8 @@ def test_a_model_counts_as_consistent_up_to_a_billionth_above_the_threshold() ->
 
 def test_the_clock_counts_episodes() -> None:
     problem, policy = Problem.bernoulli([[0.6, 0.1, 0.3], [0.3, 0.1, 0.5]]), FPLLR()
-    prepared, state = policy.prepare(problem), policy.new_state(problem)
+    prepared: Any = policy.prepare(problem)
+    state = policy.new_state(problem)
     workspace = policy.workspace(prepared, 3)
     envelope = Envelope(np.array([0.6, 0.1, 0.3]), 0.0)
     assert planned(policy, prepared, state, workspace, envelope, 99) == (2, 1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from moments import Moment, assert_certain_as, moment, moments, normal_problem, small_problem
+from moments import Make, Moment, assert_certain_as, moment, moments, normal_problem, small_problem
 from plans import random_problem
 from reference import Known, best_arm, ids, ids_theta
 
@@ -106,7 +106,7 @@ def test_the_chance_of_the_other_arm_is_right_to_the_last_digits() -> None:
 
 
 @pytest.mark.parametrize("make", [small_problem, normal_problem])
-def test_it_is_certain_while_no_model_with_another_best_arm_can_come_back(make: object) -> None:
+def test_it_is_certain_while_no_model_with_another_best_arm_can_come_back(make: Make) -> None:
     """Within 80 nats of the nearest model with the same best arm, and a billionth."""
 
     def best(one: Moment) -> np.ndarray:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from moments import Moment, assert_certain_as, moments, normal_problem, small_problem
+from moments import Make, Moment, assert_certain_as, moments, normal_problem, small_problem
 from reference import kl
 
 from fpbandits import IMED, Agent, Problem
@@ -19,7 +19,7 @@ def divergence(one: Moment, p: float, q: float) -> float:
 
 
 @pytest.mark.parametrize("make", [small_problem, normal_problem])
-def test_it_is_certain_while_the_leaders_index_is_surely_the_smallest(make: object) -> None:
+def test_it_is_certain_while_the_leaders_index_is_surely_the_smallest(make: Make) -> None:
     def leads(one: Moment, more: int, by: float) -> bool:
         leader, n = one.cycle[0], one.state.plays
         low, _ = one.mean_ahead(leader, more)

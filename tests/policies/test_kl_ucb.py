@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from moments import Moment, assert_certain_as, moment, moments, normal_problem, small_problem
+from moments import Make, Moment, assert_certain_as, moment, moments, normal_problem, small_problem
 from reference import kl
 from scipy.optimize import brentq
 
@@ -45,7 +45,7 @@ def test_divergences_of_bernoulli_and_of_normal_rewards() -> None:
 
 @pytest.mark.parametrize("make", [small_problem, normal_problem])
 @pytest.mark.parametrize("c", [0.0, 3.0])
-def test_it_is_certain_while_no_bound_can_reach_the_leaders_lowest(c: float, make: object) -> None:
+def test_it_is_certain_while_no_bound_can_reach_the_leaders_lowest(c: float, make: Make) -> None:
     """The leader's: of its lowest mean, with the most plays and the present t."""
 
     def level(t: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from moments import Moment, assert_certain_as, moments, normal_problem, small_problem
+from moments import Make, Moment, assert_certain_as, moments, normal_problem, small_problem
 
 from fpbandits import MOSS, Agent, InputError, Problem, simulate
 from fpbandits.policies import parse_policy
@@ -18,7 +18,7 @@ def width(share: float, n: float) -> float:
 @pytest.mark.parametrize("make", [small_problem, normal_problem])
 @pytest.mark.parametrize("horizon", [0, 10**4])
 def test_it_is_certain_while_no_index_can_reach_the_leaders_lowest(
-    horizon: int, make: object
+    horizon: int, make: Make
 ) -> None:
     """The leader's: of its lowest mean with the most plays; the others' are those of the end."""
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections import deque
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 import reference
 from exact_two import growth, mean_regret
-from moments import Moment, assert_certain_as, moment, moments, normal_problem, small_problem
+from moments import Make, Moment, assert_certain_as, moment, moments, normal_problem, small_problem
 
 from fpbandits import FPUCB, Agent, Optimist, Problem, load_problem, simulate
 from fpbandits.engine.contract import CLOCK, MISFITS, OWN, Envelope
@@ -175,7 +176,7 @@ def test_with_one_best_arm_and_nothing_to_confuse_it_with_regret_stays() -> None
 
 @pytest.mark.parametrize("make", [small_problem, normal_problem])
 @pytest.mark.parametrize("options", [{}, {"false_alarm": 0.4}, {"delta": 0.5, "offset": 2.0}])
-def test_a_plan_is_certain_as_its_docstring_says(options: dict[str, float], make: object) -> None:
+def test_a_plan_is_certain_as_its_docstring_says(options: dict[str, Any], make: Make) -> None:
     """By limits of deficits: what may be plausible, what surely is, and what wins ties."""
     policy = Optimist(**options)
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from moments import Moment, assert_certain_as, moments, normal_problem, planned, small_problem
+from moments import Make, Moment, assert_certain_as, moments, normal_problem, planned, small_problem
 from reference import Known, Rates
 
 from fpbandits import OSSB, Problem
@@ -23,7 +23,7 @@ def rates(problem: Problem) -> Rates:
 @pytest.mark.parametrize("make", [small_problem, normal_problem])
 @pytest.mark.parametrize("gamma", [0.0, 2.0])
 def test_it_is_certain_while_all_is_explored_and_the_estimate_stays(
-    gamma: float, make: object
+    gamma: float, make: Make
 ) -> None:
     policy = OSSB(gamma=gamma)
 

@@ -203,7 +203,7 @@ def test_a_plan_is_certain_while_the_odds_of_another_arm_are_below_the_bound(mak
         return bool(odds <= math.log(one.state.drawn[BOUND]) + by)
 
     def leaps(one: Moment) -> bool:
-        return one.state.drawn[BOUND] > 0
+        return bool(one.state.drawn[BOUND] > 0)
 
     assert_certain_as(stays, filter(leaps, moments(ThompsonTheta(), 250, make)))
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from moments import Moment, assert_certain_as, moments, normal_problem, planned, small_problem
+from moments import Make, Moment, assert_certain_as, moments, normal_problem, planned, small_problem
 
 from fpbandits import UCB1, Agent, Problem
 from fpbandits.engine.contract import CLOCK
@@ -14,7 +14,7 @@ from fpbandits.policies.ucb1 import largest_index
 
 
 @pytest.mark.parametrize("make", [small_problem, normal_problem])
-def test_it_is_certain_while_no_index_can_reach_the_leaders_lowest(make: object) -> None:
+def test_it_is_certain_while_no_index_can_reach_the_leaders_lowest(make: Make) -> None:
     """The leader's is at least what its lowest sum after j plays and the present t make of it."""
 
     def leads(one: Moment, more: int, by: float) -> bool:
