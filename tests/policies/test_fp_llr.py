@@ -72,7 +72,7 @@ def test_the_clock_counts_episodes() -> None:
 
 def test_in_contexts_the_least_played_of_the_consistent_models_best_arms_is_next() -> None:
     generator = np.random.default_rng(4)
-    levels = [0.2, 0.5, 0.8]
+    levels = [0.35, 0.5, 0.65]
     for _ in range(15):
         means = np.unique(generator.choice(levels, (5, 2, 3)), axis=0)
         problem = Problem.bernoulli(means, contexts=["a", "b"])
@@ -100,6 +100,18 @@ def test_in_contexts_the_least_played_of_the_consistent_models_best_arms_is_next
             agent.tell(decision, reward)
             plays[context, arm] += 1
             sums[context, arm] += reward
+
+
+def test_in_contexts_the_clock_counts_plays() -> None:
+    problem, policy = (
+        Problem.bernoulli([[[0.6, 0.1]] * 2, [[0.3, 0.4]] * 2], contexts=["a", "b"]),
+        FPLLR(),
+    )
+    prepared, state = policy.prepare(problem), policy.new_state(problem)
+    workspace = policy.workspace(prepared, 4)
+    for plays in (1, 2, 3):
+        assert planned(policy, prepared, state, workspace, None, 100) == (1, 1)
+        assert state.counters[CLOCK] == plays
 
 
 def test_among_some_arms_a_plan_is_for_the_best_of_these() -> None:
