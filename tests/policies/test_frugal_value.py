@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from reference import divergences
 
-from fpbandits import Problem
+from fpbandits import Agent, Problem
 from fpbandits.engine.compiling import prepare
 from fpbandits.policies import Frugal
 from fpbandits.policies.frugal_value import choose, horizon, information_value, lead
@@ -75,6 +75,28 @@ def test_loss_and_value_are_those_of_the_definition(kind: str, late: bool) -> No
         np.testing.assert_allclose(work.now.value, value, rtol=1e-7, atol=1e-13)
 
 
+def test_why_gives_information_values_in_the_users_units() -> None:
+    """Before any play h is 10, and the first of two models leads."""
+    means = np.array([[0.5, 0.4, 0.3], [0.2, 0.6, 0.3]])
+    agent = Agent(Problem.bernoulli(10 + 5 * means, range=(10, 15)), Frugal())
+    why = agent.why()
+    _, value = by_definition(Problem.bernoulli(means), 0, np.zeros(3))
+    found = [numbers["information value"] for numbers in why.arms.values()]
+    assert found == pytest.approx([5 * v for v in value])
+    assert "times 10 is at least its expected loss" in why.rule
+
+
+def test_why_gives_the_information_values_of_its_own_context() -> None:
+    random = np.random.default_rng(7)
+    means, values = random.uniform(0.1, 0.9, (3, 2, 3)), []
+    for order in ([0, 1], [1, 0]):
+        problem = Problem.bernoulli(means[:, order], contexts=[["a", "b"][x] for x in order])
+        agent = Agent(problem, Frugal())
+        values.append([n["information value"] for x in "ab" for n in agent.why(x).arms.values()])
+    assert values[0] == pytest.approx(values[1])
+    assert len(set(values[0])) == 6
+
+
 def test_arms_on_which_all_models_agree_tell_exactly_nothing() -> None:
     problem = Problem.bernoulli([[0.3, 0.7, 0.1], [0.3, 0.2, 0.1], [0.3, 0.4, 0.1]])
     _, work, _ = value_before_any_play(problem, None)
@@ -112,6 +134,8 @@ def test_how_long_information_is_of_use() -> None:
     assert h(7) == pytest.approx(10 * 7**1.1)
     assert h(7, delta=0.5, kappa=2) == pytest.approx(2 * 7**1.5)
     assert [h(t, horizon=10) for t in (1, 7, 10, 11, 99)] == [10, 4, 1, 1, 1]
+    assert h(1, kappa=1e-3) == 1e-3
+    assert h(10**9, delta=20) == 1e100
     assert h(1, lifetime=30) == h(10**6, lifetime=30) == 30
     assert h(10**9, change_rate=0.01) == pytest.approx(10**1.1)
 

@@ -6,11 +6,14 @@ import math
 from typing import Any
 
 import numpy as np
+import pytest
+from moments import Make, Moment, assert_certain_as, moment, moments, normal_problem, small_problem
 from plans import random_problem
 from reference import Known, best_arm, ids, ids_theta
 
 from fpbandits import Agent, IDSTheta, Problem, load_problem, simulate
-from fpbandits.engine.contract import Ahead
+from fpbandits.engine.contract import Ahead, Envelope
+from fpbandits.policies.shared.likelihood import bracket
 
 
 def regret_and_gain(means: np.ndarray, posterior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -100,6 +103,45 @@ def test_the_chance_of_the_other_arm_is_right_to_the_last_digits() -> None:
         else:
             assert plan(problem, seen, 0.5) == (arm, 0)
     assert least < 1e-25
+
+
+@pytest.mark.parametrize("make", [small_problem, normal_problem])
+def test_it_is_certain_while_no_model_with_another_best_arm_can_come_back(make: Make) -> None:
+    """Within 80 nats of the nearest model with the same best arm, and a billionth."""
+
+    def best(one: Moment) -> np.ndarray:
+        return np.array([best_arm(row) for row in one.unit_means.tolist()])
+
+    def stays(one: Moment, more: int, by: float) -> bool:
+        fit, own = one.workspace.fit, best(one) == one.cycle[0]
+        bracket(one.prepared.theta, one.envelope, fit, np.array(one.cycle), 1, more)
+        nearest = fit.lowest[~own].min(initial=math.inf)
+        return bool(nearest + by > fit.highest[own].min() + 80)
+
+    def is_sure(one: Moment) -> bool:
+        return set(best(one)[one.workspace.posterior > 0].tolist()) == {one.cycle[0]}
+
+    assert_certain_as(stays, filter(is_sure, moments(IDSTheta(), 200, make)))
+
+
+def test_a_model_is_ruled_out_beyond_80_nats() -> None:
+    """Each failure of arm 1 tells ln 2 nats."""
+    problem = Problem.bernoulli([[0.2, 0.1], [0.6, 0.7]])
+    for plays, is_left in ((115, True), (116, False)):  # 79.71 and 80.41 nats
+        state = IDSTheta().new_state(problem)
+        state.plays[0] = plays
+        one = moment(IDSTheta(), problem, state, Envelope(np.zeros(2), 0.0))
+        assert (one.workspace.posterior[1] > 0) == is_left
+
+
+def test_among_some_arms_it_draws_from_these_alone() -> None:
+    """Of three arms the second tells nothing and loses most; without the third one is sure."""
+    problem = Problem.bernoulli([[0.6, 0.2, 0.5], [0.4, 0.2, 0.9], [0.6, 0.2, 0.7]])
+    agent = Agent(problem, IDSTheta())
+    assert {agent.why().arm for _ in range(5)} <= {"arm1", "arm3"}
+    assert agent.why(among=["arm1", "arm2"]).arm == "arm1"
+    assert agent.why(among=["arm2"]).arm == "arm2"
+    assert agent.why(among=["arm2", "arm3"]).arm == "arm3"
 
 
 def test_the_prior_counts_and_what_it_rules_out_is_out() -> None:

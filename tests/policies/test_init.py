@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from command import run
+from moments import planned
 from plans import suited
 from reference import Known, twin
 
 from fpbandits import Agent, Optimist, Policy, Problem, load_problem, simulate
 from fpbandits.core.streams import run_stream
-from fpbandits.engine.contract import Ahead, Plan
+from fpbandits.engine.contract import CLOCK, MISFITS, OWN, Ahead, Envelope, Plan
 from fpbandits.leaderboard import contests, play
 from fpbandits.policies import DEFAULT, POLICIES, parse_policy
 from fpbandits.sweep.study import load_study
@@ -88,6 +89,53 @@ def test_simulation_plays_as_plain_python_does_with_all_policies_at_once() -> No
                 pulls[arm] += 1
                 arm = player.send(float(stream.random() < means[arm]))
             assert result.pulls[policy.name][number, -1].tolist() == pulls, policy.name
+
+
+@pytest.mark.parametrize(
+    "name", ["ucb-s", "m-ucb", "ucb-c", "ts-c", "bpr", "ucb1", "moss", "kl-ucb", "imed"]
+)
+def test_an_arm_without_rewards_is_played_for_one_round(name: str) -> None:
+    """Though more would be certain: the model that fits has it for its best arm."""
+    problem, policy = Problem.bernoulli([[0.6, 0.4], [0.4, 0.6]]), POLICIES[name]()
+    prepared, state = policy.prepare(problem), policy.new_state(problem)
+    workspace = policy.workspace(prepared, 2)
+    state.plays[:], state.sums[:], state.counters[CLOCK] = [300, 0], [120, 0], 300
+    envelope = Envelope(np.array([0.4, 0.6]), 0.5)
+    assert planned(policy, prepared, state, workspace, envelope, 64) == (1, 1)
+    assert workspace.cycle[0] == 1
+
+
+@pytest.mark.parametrize("name", ["frugal", "optimist"])
+@pytest.mark.parametrize("normal", [False, True])
+def test_once_the_models_are_given_up_plans_are_those_of_imed(name: str, normal: bool) -> None:
+    means = [[0.9, 0.4], [0.1, 0.6]]
+    problem = Problem.gaussian(means, 0.5) if normal else Problem.bernoulli(means)
+    envelope, made = Envelope(np.array([0.6, 0.3]), 0.5, not normal), []
+    for word in (f"{name}:false_alarm=0.1", "imed"):
+        policy = parse_policy(word)
+        prepared, state = policy.prepare(problem), policy.new_state(problem)
+        workspace = policy.workspace(prepared, 2)
+        state.plays[:], state.sums[:] = [5000, 90], [3000, 27]
+        state.counters[CLOCK], state.counters[OWN] = 5090, int(word != "imed")
+        for plays in (10**6, 1):
+            _, rounds = planned(policy, prepared, state, workspace, envelope, plays)
+            made.append((int(workspace.cycle[0]), rounds))
+        assert state.counters[MISFITS] == 2 * (word != "imed")
+    assert made[:2] == made[2:]
+    assert 1 < made[0][1] < 10**6
+
+
+@pytest.mark.parametrize("name", ["frugal", "optimist"])
+def test_if_the_truth_may_change_a_plan_is_for_one_round(name: str) -> None:
+    problem = Problem.bernoulli([[0.9, 0.4], [0.1, 0.6]])
+    envelope = Envelope(np.array([0.9, 0.4]), 0.5)
+    for rate, expected in ((0.0, 64), (0.01, 1)):
+        policy = parse_policy(f"{name}:change_rate={rate}")
+        prepared, state = policy.prepare(problem), policy.new_state(problem)
+        workspace = policy.workspace(prepared, 2)
+        state.plays[:], state.sums[:], state.counters[CLOCK] = [500, 0], [450, 0], 500
+        assert planned(policy, prepared, state, workspace, envelope, 64) == (1, expected)
+        assert workspace.cycle[0] == 0
 
 
 def test_names_and_what_is_said_of_them() -> None:

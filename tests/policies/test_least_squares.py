@@ -4,10 +4,35 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from moments import Moment, assert_certain_as, moments
 from plans import random_problem
+from reference import best_arm, first_least
 
 from fpbandits import Agent, Problem, simulate
 from fpbandits.policies import LeastSquares
+
+
+def test_it_is_certain_while_models_with_another_best_arm_surely_fit_worse() -> None:
+    """Σ n(μ̂ − μ)² grows by what any rewards of the arm add to the difference to the nearest one.
+
+    j plays of sum s add j(q² − r²) − 2s(q − r) to a model of mean q, against r of the nearest.
+    """
+
+    def stays(one: Moment, more: int, by: float) -> bool:
+        models, n, played = one.unit_means, one.state.plays, one.cycle[0]
+        costs = (n * (one.seen - models) ** 2).sum(axis=1)
+        nearest = first_least(costs.tolist())
+        plays, least, most = one.sums_ahead(played, more)
+        for model, cost in enumerate(costs - costs[nearest]):
+            if best_arm(models[model].tolist()) != played:
+                q, r = models[model, played], models[nearest, played]
+                added = [plays * (q * q - r * r) - 2 * s * (q - r) for s in (least, most)]
+                # What the bracket spares for rounding is a ten-millionth, where rewards tell.
+                if cost + np.min(added) <= 1e-9 + (1.1e-7 if q != r else 0.0) - 20 * by:
+                    return False
+        return True
+
+    assert_certain_as(stays, moments(LeastSquares(), 200))
 
 
 def test_it_gets_stuck_where_its_arm_does_not_tell_models_apart() -> None:

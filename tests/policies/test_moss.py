@@ -4,55 +4,44 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from plans import Stretch, is_certain, stretches
+from moments import Make, Moment, assert_certain_as, moments, normal_problem, small_problem
 
-from fpbandits import MOSS, Agent, InputError, Problem, load_problem, simulate
-from fpbandits.engine.compiling import prepare
-from fpbandits.engine.contract import COUNTERS, Envelope, State
+from fpbandits import MOSS, Agent, InputError, Problem, simulate
 from fpbandits.policies import parse_policy
 
 
-def width(share: float, n: int) -> float:
+def width(share: float, n: float) -> float:
     return math.sqrt(max(0.0, math.log(share / n)) / n)
 
 
+@pytest.mark.parametrize("make", [small_problem, normal_problem])
 @pytest.mark.parametrize("horizon", [0, 10**4])
-def test_it_is_never_sure_of_a_leader_who_can_be_overtaken(horizon: int) -> None:
-    """A rival just above the leader's lowest index on some step must make the plan unsure."""
-    problem, policy = load_problem("paper:two"), MOSS(horizon=horizon)
-    prepared = prepare(policy, problem)
+def test_it_is_certain_while_no_index_can_reach_the_leaders_lowest(
+    horizon: int, make: Make
+) -> None:
+    """The leader's: of its lowest mean with the most plays; the others' are those of the end."""
 
-    @settings(max_examples=200, deadline=None, derandomize=True, database=None)
-    @given(stretches(), st.integers(0, 10**4))
-    def challenge(stretch: Stretch, others: int) -> None:
-        n, total, p, more, spread = stretch
-        t = n + 10**9 + others
-        lowest = min(
-            (total + (stretch.limits(j)[0] if j else 0)) / (n + j)
-            + width((horizon or t + j) / 2, n + j)
-            for j in range(more + 1)
+    def leads(one: Moment, more: int, by: float) -> bool:
+        leader, n = one.cycle[0], one.state.plays
+        share = (horizon or one.t + more) / len(n)
+        least = one.mean_ahead(leader, more)[0] + width(share, n[leader] + more)
+        others = [mean + width(share, plays) for mean, plays in zip(one.seen, n, strict=True)]
+        return all(index < least + by for arm, index in enumerate(others) if arm != leader)
+
+    assert_certain_as(leads, moments(MOSS(horizon=horizon), 150, make))
+
+
+def test_why_gives_the_index_in_the_users_units() -> None:
+    problem = Problem.bernoulli([[12, 14]], range=(10, 20))
+    for horizon in (0, 100):
+        agent = Agent(problem, MOSS(horizon=horizon))
+        for arm, reward in (("arm1", 20), ("arm1", 10), ("arm1", 20), ("arm2", 10)):
+            agent.observe(arm, reward)
+        share = (horizon or 4) / 2
+        assert [numbers["index"] for numbers in agent.why().arms.values()] == pytest.approx(
+            [10 + 10 * (2 / 3 + width(share, 3)), 10 + 10 * width(share, 1)]
         )
-        rival_width = width((horizon or t + more) / 2, 10**9)
-        for shift, expected in ((1e-6, False), (-0.5, True)):
-            rival = (lowest + shift - rival_width) * 1e9
-            state = State(
-                np.array([n, 10**9]),
-                np.array([total, rival]),
-                np.array([t] + [0] * (COUNTERS - 1)),
-            )
-            workspace = policy.workspace(prepared, 2)
-            workspace.cycle[0] = 0
-            envelope = Envelope(np.array([p, 0.5]), spread)
-            # Far enough below, a plan must be sure: the stability check is not merely timid.
-            if expected and n < 200:
-                continue
-            assert is_certain(prepared, state, workspace, envelope, more + 1) is expected
-
-    challenge()
 
 
 def test_an_arm_that_had_its_share_is_taken_at_its_mean() -> None:

@@ -11,6 +11,7 @@ import fpbandits as fpb
 from fpbandits.engine.contract import Random
 from fpbandits.engine.plain import Seen
 from fpbandits.policies import parse_policy
+from fpbandits.policies.optimal import _ByBelief, _program, _value
 from fpbandits.theory.structure import gaps_by_pair
 
 RANDOM: Random = np.random.default_rng(0)
@@ -129,6 +130,57 @@ def test_what_is_too_large_is_refused(problem: str, horizon: int, words: str) ->
 def test_a_horizon_is_a_whole_number(horizon: object) -> None:
     with pytest.raises(fpb.InputError, match=r"optimal.*horizon"):
         fpb.Optimal(horizon=horizon)  # type: ignore[arg-type]
+
+
+def test_beliefs_of_two_models_are_log_odds() -> None:
+    """Of the second model, from the prior's on; 10⁹ nats where a reward rules out either."""
+    problem = fpb.Problem.bernoulli([[0.6, 1.0], [0.3, 0.0]], prior={"theta1": 3, "theta2": 1})
+    program = _program(problem, problem.shares, 4)
+    assert isinstance(program, _ByBelief)
+    memory = program.start()
+    assert memory == [0, pytest.approx(np.log(1 / 3), abs=program.step)]
+    for arm, reward, change in (
+        (0, 1, np.log(1 / 2)),
+        (0, 0, np.log(7 / 4)),
+        (1, 1, -1e9),
+        (1, 0, 1e9),
+    ):
+        after = program.after(memory, arm, reward)
+        assert after == [1, pytest.approx(memory[1] + change)]
+        assert program.after(after, arm, reward)[0] == 2
+    # Beyond the ends of the grid the choice is that of the end, and after the horizon, the last.
+    assert [program.choose([0, odds], 0) for odds in (-1e9, 1e9)] == [1, 0]
+    assert [program.choose([9, odds], 0) for odds in (-1e9, 1e9)] == [1, 0]
+
+
+def test_with_few_plays_left_it_stops_exploring() -> None:
+    """Arm 2 tells, and is probably worse: it is worth a try early on alone."""
+    problem = fpb.Problem.bernoulli(
+        [[0.5, 0.9], [0.5, 0.1]], prior={"theta1": 0.45, "theta2": 0.55}
+    )
+    program = _program(problem, problem.shares, 40)
+    odds = np.log(0.55 / 0.45)
+    assert [program.choose([t, odds], 0) for t in (0, 38, 39, 40)] == [1, 1, 0, 0]
+
+
+def test_rewards_are_told_apart_by_their_values() -> None:
+    discrete = fpb.Problem.discrete([[[0.2, 0.3, 0.5]] * 2], [0, 3, 10], range=(0, 10))
+    assert [_value(discrete, 0, reward) for reward in (0, 3, 10)] == [0, 1, 2]
+    ends = fpb.Problem.bernoulli([[14, 12]], range=(10, 20))
+    assert [_value(ends, 0, reward) for reward in (10, 20)] == [0, 1]
+    with pytest.raises(fpb.InputError, match="optimal: 15 is neither end of the range"):
+        _value(ends, 0, 15)
+    amounts = fpb.Problem.bernoulli([[0.5, 0.2]], value=[9, 4])
+    assert [_value(amounts, 1, reward) for reward in (0, 4)] == [0, 1]
+
+
+def test_a_reward_that_no_model_allows_is_refused() -> None:
+    problem = fpb.Problem.bernoulli([[0.5, 1.0], [0.4, 1.0], [0.3, 1.0]])
+    program = _program(problem, problem.shares, 4)
+    assert program.start() == [0, 0, 0]
+    with pytest.raises(fpb.InputError, match="optimal: no model allows this reward"):
+        program.after(program.start(), 1, 0.0)
+    assert sorted(program.after(program.start(), 1, 1.0)) == [0, 0, 1]
 
 
 def test_shares_of_contexts_make_another_program() -> None:

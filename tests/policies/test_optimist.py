@@ -9,15 +9,19 @@ from __future__ import annotations
 import math
 from collections import deque
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 import reference
 from exact_two import growth, mean_regret
+from moments import Make, Moment, assert_certain_as, moment, moments, normal_problem, small_problem
 
 from fpbandits import FPUCB, Agent, Optimist, Problem, load_problem, simulate
-from fpbandits.engine.contract import MISFITS, OWN
+from fpbandits.engine.contract import CLOCK, MISFITS, OWN, Envelope
 from fpbandits.policies import IMED
+from fpbandits.policies.shared.giving_up import keeps_fitting
+from fpbandits.policies.shared.likelihood import bracket
 from fpbandits.theory.structure import Structure
 
 WRONG = Problem.bernoulli([[0.1, 0.9], [0.9, 0.1]])
@@ -168,6 +172,78 @@ def test_with_one_best_arm_and_nothing_to_confuse_it_with_regret_stays() -> None
         )
         early, late = result.mean_regret("optimist")
         assert early == late
+
+
+@pytest.mark.parametrize("make", [small_problem, normal_problem])
+@pytest.mark.parametrize("options", [{}, {"false_alarm": 0.4}, {"delta": 0.5, "offset": 2.0}])
+def test_a_plan_is_certain_as_its_docstring_says(options: dict[str, Any], make: Make) -> None:
+    """By limits of deficits: what may be plausible, what surely is, and what wins ties."""
+    policy = Optimist(**options)
+
+    def stays(one: Moment, more: int, by: float) -> bool:
+        theta, fit, played = one.prepared.theta, one.workspace.fit, one.cycle[0]
+        bracket(theta, one.envelope, fit, np.array(one.cycle), 1, more)
+        now, end = ((1 + policy.delta) * math.log(t) + policy.offset for t in (one.t, one.t + more))
+        models, least = one.unit_means, min(fit.lowest.min(), 0.0)
+        plausible = fit.deficit <= now + 1e-9
+        top = models.max(axis=1)
+        promised = top[plausible].max()
+        may_be = (fit.lowest <= end - by) & (top >= promised - 1e-9)
+        is_best = models >= top[:, None] - 1e-9
+        if (top[may_be] > promised + 1e-9).any() or not is_best[may_be, played].all():
+            return False
+        fits = may_be & (fit.highest - least <= now + by)
+        # Of e⁻²⁰ of the likelihood and more: less may count as a tie with an earlier arm.
+        large = fits & (fit.highest - least + math.log(len(models)) < 20 + by)
+        alarm = -math.log(policy.false_alarm) if policy.false_alarm else 0.0
+        best = fit.reference[0]
+        return bool(
+            fits.any()
+            and all((~is_best[large, arm]).any() for arm in range(played))
+            and (
+                alarm == 0
+                or keeps_fitting(theta, alarm, one.state, best, one.envelope, played, more)
+            )
+        )
+
+    assert_certain_as(stays, (one for one in moments(policy, 200, make) if not given_up(one)))
+
+
+def given_up(one: Moment) -> bool:
+    return bool(one.state.counters[OWN] == 1)
+
+
+def test_a_model_that_promises_more_is_believed_up_to_the_threshold() -> None:
+    """(1 + δ) ln t + b, and a billionth: arm 1 tells the two apart."""
+    problem = Problem.bernoulli([[0.6, 0.1], [0.3, 0.9]])
+    deficit = 60 * math.log(0.6 / 0.3) + 40 * math.log(0.4 / 0.7)
+    for by, arm in ((-0.5e-9, 1), (0.5e-9, 1), (2e-9, 0)):
+        policy = Optimist(delta=1.0, offset=deficit - 2 * math.log(100) - by)
+        state = policy.new_state(problem)
+        state.plays[0], state.sums[0], state.counters[CLOCK] = 100, 60, 100
+        assert moment(policy, problem, state, Envelope(np.zeros(2), 0.5)).cycle == [arm]
+
+
+def test_with_a_change_rate_the_threshold_stops_growing() -> None:
+    """At t = 1/√r = 10: 1.1 ln 10 + .7 = 3.233. The prior keeps the likelier model believed.
+
+    Beliefs after no reward are the prior, whatever the clock says.
+    """
+    for weight, arm in ((3.2, 1), (3.3, 0)):
+        prior = {"theta1": 1.0, "theta2": math.exp(-weight)}
+        problem = Problem.bernoulli([[0.6, 0.1], [0.6, 0.9]], prior=prior)
+        policy = Optimist(change_rate=0.01)
+        state = policy.new_state(problem)
+        state.counters[CLOCK] = 10**6
+        assert moment(policy, problem, state, Envelope(np.zeros(2), 0.5)).cycle == [arm]
+
+
+def test_among_some_arms_it_believes_the_model_that_promises_most_of_these() -> None:
+    agent = Agent(Problem.bernoulli([[0.6, 0.1, 0.2, 0.2], [0.3, 0.1, 0.3, 0.9]]), Optimist())
+    assert agent.why().arm == "arm4"
+    assert agent.why(among=["arm1", "arm2", "arm3"]).arm == "arm1"
+    assert agent.why(among=["arm2", "arm3"]).arm == "arm3"
+    assert agent.why(among=["arm2"]).arm == "arm2"
 
 
 def gamma_tail(x: float, arms: int) -> float:

@@ -10,12 +10,14 @@ import textwrap
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
 from fpbandits import (
+    UCB1,
     Agent,
     ConflictError,
     Error,
@@ -26,7 +28,15 @@ from fpbandits import (
     simulate,
 )
 from fpbandits.policies import parse_policy
-from fpbandits.policies.own import code_of
+from fpbandits.policies.own import (
+    _digest,
+    _is_users,
+    _Walk,
+    code_of,
+    find_loaded,
+    is_own,
+    sent_by_value,
+)
 
 PLAIN = """
 from dataclasses import dataclass
@@ -182,6 +192,215 @@ def test_the_digest_of_a_rule_sees_all_that_it_runs(tmp_path: Path) -> None:
         != first
     )
     assert code_of(parse_policy("ucb1")) is None
+
+
+WALKED = """
+import functools
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+import fpbandits as fpb
+
+ARRAY = np.array([1.0, 2.0])
+SET = {1, 2}
+TABLE = {"a": [1, (2, 3)]}
+
+class Pair(NamedTuple):
+    one: int
+    two: int = 5
+
+@njit
+def compiled(x):
+    return x + 10
+
+def closed(step):
+    def inner(x, scale=20, *, shift=30):
+        return x * scale + shift + step
+    return inner
+
+added = closed(40)
+
+class Base(fpb.PlainPolicy):
+    BASE = 50
+
+@dataclass(frozen=True)
+class Greedy(Base):
+    \"\"\"A policy.\"\"\"
+
+    epsilon: float = 0.1
+    name = "greedy"
+    shown = 60
+    size = property(lambda self: 70, None)
+
+    def __len__(self):
+        return 80
+
+    @property
+    def width(self):
+        return 90
+
+    @staticmethod
+    def low():
+        return 100
+
+    @classmethod
+    def high(cls):
+        return 110
+
+    def choose(self, seen, random):
+        def within(x):
+            return x + 120
+        ARRAY, SET, TABLE, Pair, compiled, added
+        return 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("[1.0, 2.0]", "[1.0, 2.5]"),
+        ("[1.0, 2.0])", "[1, 2])"),
+        ("{1, 2}", "{1, 3}"),
+        ("(2, 3)", "(2, 4)"),
+        ("[1, (2, 3)]", "(1, (2, 3))"),
+        ('{"a":', '{"b":'),
+        ("x + 10", "x + 11"),
+        ("scale=20", "scale=21"),
+        ("shift=30", "shift=31"),
+        ("closed(40)", "closed(41)"),
+        ("BASE = 50", "BASE = 51"),
+        ("shown = 60", "shown = 61"),
+        ("self: 70", "self: 71"),
+        ("return 80", "return 81"),
+        ("return 90", "return 91"),
+        ("return 100", "return 101"),
+        ("return 110", "return 111"),
+        ("x + 120", "x + 121"),
+        ("epsilon: float = 0.1", "epsilon: float = 0.2"),
+        ("epsilon: float = 0.1", "rate: float = 0.1"),
+        ("    two: int = 5", "    three: int = 5"),
+        ("size = property", "length = property"),
+    ],
+)
+def test_whatever_a_rule_mentions_is_in_its_digest(before: str, after: str, tmp_path: Path) -> None:
+    def digest(text: str) -> str | None:
+        return code_of(parse_policy(f"{write(tmp_path, text)}:Greedy"))
+
+    assert WALKED.count(before) == 1
+    first = digest(WALKED)
+    assert first is not None
+    assert len(first) == 32
+    assert digest(WALKED.replace(before, after)) != first
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("A policy.", "Another docstring."),
+        ("import functools\n", "import functools, itertools\n"),
+        ("ARRAY = ", "# a comment\nARRAY = "),
+        ("class Base", "UNUSED = 7\n\nclass Base"),
+        ("{1, 2}", "{2, 1}"),
+        ("return x + 120", "return (x\n                + 120)  # the same"),
+    ],
+)
+def test_what_changes_nothing_is_not_in_its_digest(before: str, after: str, tmp_path: Path) -> None:
+    def digest(text: str) -> str | None:
+        return code_of(parse_policy(f"{write(tmp_path, text)}:Greedy"))
+
+    assert digest(WALKED.replace(before, after)) == digest(WALKED)
+
+
+def test_a_class_is_found_by_its_name_and_code(tmp_path: Path) -> None:
+    """Also a subclass of a subclass; of the package's there is no need."""
+    word = f"{write(tmp_path, PLAIN)}:Greedy"
+    first = type(parse_policy(word))
+    write(tmp_path, PLAIN.replace("epsilon: float = 0.1", "epsilon: float = 0.3"))
+    second = type(parse_policy(word))
+    for kind in (first, second):
+        code = code_of(kind())
+        assert code is not None
+        assert find_loaded("greedy", code) is kind
+        assert find_loaded("greed", code) is None
+    assert find_loaded("greedy", "0" * 32) is None
+    assert find_loaded("ucb1", _digest(UCB1)) is None
+
+
+def test_what_a_file_may_hold_beside_its_policy(tmp_path: Path) -> None:
+    """Policies of the package, abstract ones and others are no policies of its own."""
+    text = (
+        PLAIN + "\nfrom fpbandits import UCB1\nclass Open(fpb.PlainPolicy): name = 'open'\nN = 3\n"
+    )
+    path = write(tmp_path, text)
+    assert str(parse_policy(f"{path}:Greedy")) == "greedy"
+    for name in ("UCB1", "PlainPolicy", "Open", "N", "dataclass"):
+        with pytest.raises(UnknownError, match=r"known are 'Greedy'|did you mean 'Greedy'"):
+            parse_policy(f"{path}:{name}")
+
+
+def test_a_file_is_run_once_by_its_own_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Annotations are evaluated as the file has them; what is beside it comes first."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    write(elsewhere, "RATE = 1", "beside_it.py")
+    write(tmp_path, "RATE = 2", "beside_it.py")
+    monkeypatch.syspath_prepend(str(elsewhere))
+    places = list(sys.path)
+    text = (
+        PLAIN
+        + """
+import beside_it
+def f(x: int): ...
+assert f.__annotations__ == {"x": int}
+assert beside_it.RATE == 2
+"""
+    )
+    word = f"{write(tmp_path, text)}:Greedy"
+    assert type(parse_policy(word)) is type(parse_policy(word))
+    assert sys.path == places
+    del sys.modules["beside_it"]
+
+
+def test_who_stops_a_file_from_being_run_is_heard(tmp_path: Path) -> None:
+    path = write(tmp_path, "raise KeyboardInterrupt", "stopped.py")
+    with pytest.raises(KeyboardInterrupt):
+        parse_policy(f"{path}:Greedy")
+    assert not any(name.startswith("stopped_") for name in sys.modules)
+
+
+def test_whose_code_is_the_users() -> None:
+    assert _is_users("mine", None)
+    assert _is_users("__main__", "<stdin>")
+    assert _is_users("mine", "/home/someone/mine.py")
+    assert not _is_users("json.decoder", None)
+    assert not _is_users("numpy", np.__file__)
+    assert not _is_users("fpbandits.policies.own", code_of.__code__.co_filename)
+    assert list(_Walk(UCB1).parts([json, sys])) == ["list"]
+    assert is_own(type("Mine", (UCB1,), {"__module__": "fpbandits_of_mine"}))
+    assert not is_own(UCB1)
+
+
+def test_modules_of_the_user_are_sent_by_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that define the policies, and those from which they take something; no others."""
+    first, second, third = (ModuleType(name) for name in ("first_", "second_", "third_"))
+    for module in (first, second, third):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    vars(first).update(np=np, second=second, number=3)
+    vars(second).update(again=first)
+    kind = type("Mine", (UCB1,), {"__module__": "first_"})
+    import cloudpickle
+
+    with sent_by_value([kind(), UCB1()]):
+        assert set(cloudpickle.list_registry_pickle_by_value()) == {"first_", "second_"}
+        with sent_by_value([kind()]):  # what is registered already stays so
+            pass
+        assert set(cloudpickle.list_registry_pickle_by_value()) == {"first_", "second_"}
+    assert not cloudpickle.list_registry_pickle_by_value()
 
 
 def test_the_digest_of_an_installed_policy_sees_its_package(

@@ -8,14 +8,26 @@ from typing import Any
 import numpy as np
 import pytest
 from laws import chi_square
+from moments import (
+    Moment,
+    assert_certain_as,
+    moment,
+    moments,
+    normal_problem,
+    planned,
+    small_problem,
+)
+from reference import best_arm
 
 from fpbandits import Agent, InputError, Problem, ThompsonTheta, load_problem, simulate
 from fpbandits.engine.compiling import prepare
+from fpbandits.engine.contract import BOUND, CLOCK, OWN, Envelope
 from fpbandits.engine.ready import plan_once
 from fpbandits.errors import UnknownError
 from fpbandits.families.information import IMPOSSIBLE
 from fpbandits.policies import parse_policy
-from fpbandits.policies.thompson_theta import _candidate, _odds
+from fpbandits.policies.shared.likelihood import bracket
+from fpbandits.policies.thompson_theta import _candidate, _draw, _odds
 
 TWO = load_problem("paper:two")
 
@@ -154,6 +166,127 @@ def test_a_candidate_is_another_arm_as_often_as_the_posterior_says() -> None:
     of_arm = np.bincount(best, chances) / bound
     of_arm[0] = 1 - of_arm[1:].sum()
     assert chi_square(np.bincount(drawn, minlength=3), 20_000 * of_arm) > 1e-4
+
+
+class Draws:
+    """A stream that gives these numbers, in turn: uniform ones and exponential ones."""
+
+    def __init__(self, uniform: list[float], exponential: list[float] | None = None) -> None:
+        self.uniform, self.exponential = uniform, exponential or []
+
+    def random(self) -> float:
+        return self.uniform.pop(0)
+
+    def standard_exponential(self) -> float:
+        return self.exponential.pop(0)
+
+
+def test_a_model_is_drawn_by_its_weight() -> None:
+    """Of weights ½, ¼, ¼ and 0. Where rounding leaves nothing below the draw, the last of them."""
+    cost, best = np.array([math.log(2), math.log(4), math.log(4), 1e9]), np.array([0, 1, 0, 2])
+    for draw, model in ((0.0, 0), (0.499, 0), (0.501, 1), (0.749, 1), (0.751, 2), (1.0, 2)):
+        assert _draw(cost, best, -1, Draws([draw])) == model  # type: ignore[arg-type]
+    for leader, draw, model in ((0, 0.99, 1), (1, 0.66, 0), (1, 0.67, 2), (2, 0.5001, 1)):
+        assert _draw(cost, best, leader, Draws([draw])) == model  # type: ignore[arg-type]
+    assert _draw(cost + 5000, best, 1, Draws([0.67])) == 2  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("make", [small_problem, normal_problem])
+def test_a_plan_is_certain_while_the_odds_of_another_arm_are_below_the_bound(make: Any) -> None:
+    def stays(one: Moment, more: int, by: float) -> bool:
+        fit = one.workspace.fit
+        bracket(one.prepared.theta, one.envelope, fit, np.array(one.cycle), 1, more)
+        best = np.array([best_arm(row) for row in one.unit_means.tolist()])
+        own = best == one.cycle[0]
+        others = np.logaddexp.reduce(-fit.lowest[~own], initial=-math.inf)
+        odds = others - np.logaddexp.reduce(-fit.highest[own], initial=-math.inf)
+        return bool(odds <= math.log(one.state.drawn[BOUND]) + by)
+
+    def leaps(one: Moment) -> bool:
+        return bool(one.state.drawn[BOUND] > 0)
+
+    assert_certain_as(stays, filter(leaps, moments(ThompsonTheta(), 250, make)))
+
+
+def test_a_leap_ends_at_the_first_candidate() -> None:
+    """Odds of 3 : 97 against arm 1, which tells nothing: candidates come with probability 6/97."""
+    problem = Problem.bernoulli([[0.5, 0.4], [0.5, 0.6]])
+    policy = ThompsonTheta({"theta1": 97, "theta2": 3})
+    prepared, state = policy.prepare(problem), policy.new_state(problem)
+    workspace, envelope = policy.workspace(prepared, 2), Envelope(np.array([0.5, 0.4]), 0.5)
+    rate = -math.log1p(-6 / 97)
+
+    def plan(plays: int, uniform: list[float], exponential: float | None) -> tuple[int, int]:
+        stream = Draws(uniform, [] if exponential is None else [exponential])
+        given: Any = stream
+        length, rounds = planned(policy, prepared, state, workspace, envelope, plays, given)
+        assert (length, stream.uniform, stream.exponential) == (1, [], [])
+        return int(workspace.cycle[0]), rounds
+
+    assert plan(1, [0.969], None) == (0, 1)
+    assert plan(1, [0.971], None) == (1, 1)
+    assert plan(64, [], 64.01 * rate) == (0, 64)
+    assert state.counters[OWN] == 0
+    assert plan(64, [], 63.99 * rate) == (0, 63)
+    assert state.counters[OWN] == 1  # a candidate is due: a change with probability .03/(6/97)
+    assert plan(64, [0.97 / 2 - 1e-9, 0.5], None) == (1, 1)
+    assert state.counters[OWN] == 0
+    assert plan(64, [], 1.01 * rate) == (0, 1)
+    assert plan(64, [0.97 / 2 + 1e-9], None) == (0, 1)
+    # If it comes at once, it is the plan.
+    assert plan(64, [0.97 / 2 - 1e-9, 0.5], 0.99 * rate) == (1, 1)
+    assert plan(64, [0.97 / 2 + 1e-9], 0.99 * rate) == (0, 1)
+    assert state.counters[OWN] == 0
+
+
+def test_where_leaps_would_be_short_models_are_drawn_one_by_one() -> None:
+    """With odds above .3 against the leader, or a truth that changes."""
+    problem = Problem.bernoulli([[0.5, 0.4], [0.5, 0.6]])
+    envelope = Envelope(np.array([0.5, 0.4]), 0.5)
+    for weight, rate, draws in ((0.29, 0.0, 0), (0.31, 0.0, 1), (0.29, 0.01, 1)):
+        policy = ThompsonTheta({"theta1": 1, "theta2": weight}, change_rate=rate)
+        prepared, state = policy.prepare(problem), policy.new_state(problem)
+        workspace, stream = policy.workspace(prepared, 2), Draws([0.99], [1e9])
+        given: Any = stream
+        _, rounds = planned(policy, prepared, state, workspace, envelope, 50, given)
+        assert len(stream.uniform) == 1 - draws
+        assert (int(workspace.cycle[0]), rounds) == ((1, 1) if draws else (0, 50))
+
+
+def test_the_leader_is_the_arm_of_most_mass() -> None:
+    """Arms of .6, .2 and .2; and of .2, .2 and .6, each for two models."""
+    means = [[0.9, 0.1, 0.1], [0.1, 0.9, 0.1], [0.1, 0.1, 0.9]]
+    for weights, leader in (((90, 1, 1), 0), ((1, 90, 2), 1), ((1, 2, 90), 2)):
+        problem = Problem.bernoulli(means)
+        prior = dict(zip(problem.models, weights, strict=True))
+        policy, state = ThompsonTheta(prior), ThompsonTheta().new_state(problem)
+        one = moment(policy, problem, state, Envelope(np.array([0.9, 0.1, 0.1]), 0.5))
+        assert one.workspace.mass.argmax() == leader
+        assert one.workspace.mass / one.workspace.mass.sum() == pytest.approx(
+            np.array(weights) / sum(weights)
+        )
+        assert one.state.drawn[BOUND] == pytest.approx(2 * (sum(weights) - 90) / 90)
+
+
+def test_the_bound_on_the_odds_is_never_0() -> None:
+    problem, policy = Problem.bernoulli([[0.9, 0.1], [0.1, 0.9]]), ThompsonTheta()
+    state = policy.new_state(problem)
+    state.plays[0], state.sums[0], state.counters[CLOCK] = 1000, 900, 1000
+    one = moment(policy, problem, state, Envelope(np.array([0.9, 0.1]), 0.5))
+    assert one.state.drawn[BOUND] == 1e-25
+
+
+def test_why_gives_the_chance_of_each_arm_and_the_weights() -> None:
+    problem = Problem.bernoulli([[0.6, 0.4, 0.1], [0.4, 0.6, 0.1], [0.6, 0.3, 0.1]])
+    agent = Agent(problem, ThompsonTheta({"theta1": 1, "theta2": 2, "theta3": 1}))
+    agent.observe("arm2", 1)
+    weights = np.array([0.4, 1.2, 0.3]) / 1.9
+    why = agent.why()
+    assert [numbers["probability of being drawn"] for numbers in why.arms.values()] == (
+        pytest.approx([weights[0] + weights[2], weights[1], 0])
+    )
+    among = agent.why(among=["arm1", "arm3"])
+    assert among.arm == "arm1"
 
 
 def test_a_decision_is_as_likely_as_the_models_that_hold_it_best() -> None:

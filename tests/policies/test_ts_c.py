@@ -1,11 +1,32 @@
-"""TS-C: when it draws, and how. Its decisions: `test_init`."""
+"""TS-C: when it draws, and how, and its stability check. Its decisions: `test_init`."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from boxes import fitting
+from moments import Moment, assert_certain_as, moments
 from scipy import stats
 
 from fpbandits import TSC, Agent, Problem, simulate
+
+
+@pytest.mark.parametrize("alpha", [3.0, 0.5])
+def test_it_is_certain_while_no_other_arm_can_become_competitive(alpha: float) -> None:
+    def best(one: Moment) -> np.ndarray:
+        means = one.unit_means
+        return np.array((means >= means.max(axis=1)[:, None] - 1e-9).argmax(axis=1))
+
+    def stays(one: Moment, more: int, by: float) -> bool:
+        own = best(one) == one.cycle[0]
+        surely, _ = fitting(one, more, by)
+        _, maybe = fitting(one, more, -by)
+        return bool((surely & own).any() and not (maybe & ~own).any())
+
+    def is_alone(one: Moment) -> bool:
+        return set(best(one)[fitting(one, 0, 0)[0]].tolist()) == {one.cycle[0]}
+
+    assert_certain_as(stays, filter(is_alone, moments(TSC(alpha=alpha), 150)))
 
 
 def test_among_competitive_arms_it_draws_normal_means() -> None:

@@ -1,39 +1,61 @@
-"""UCB1's stability check, which is its own."""
+"""UCB1's index and its stability check, which is its own. Its decisions: `test_init`."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from plans import Stretch, is_certain, stretches
+import pytest
+from moments import Make, Moment, assert_certain_as, moments, normal_problem, planned, small_problem
 
-from fpbandits import UCB1, load_problem
-from fpbandits.engine.compiling import prepare
-from fpbandits.engine.contract import Envelope, State
+from fpbandits import UCB1, Agent, Problem
+from fpbandits.engine.contract import CLOCK
+from fpbandits.policies.ucb1 import largest_index
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
-@given(stretches(), st.integers(0, 10**4))
-def test_ucb1_is_never_sure_of_a_leader_who_can_be_overtaken(stretch: Stretch, others: int) -> None:
-    """A rival just above the leader's lowest index on some step must make the plan unsure."""
-    n, total, p, more, spread = stretch
-    t = n + 10**9 + others
-    lowest = min(
-        (total + stretch.limits(j)[0]) / (n + j) + math.sqrt(2 * math.log(t) / (n + j))
-        for j in range(more + 1)
+@pytest.mark.parametrize("make", [small_problem, normal_problem])
+def test_it_is_certain_while_no_index_can_reach_the_leaders_lowest(make: Make) -> None:
+    """The leader's is at least what its lowest sum after j plays and the present t make of it."""
+
+    def leads(one: Moment, more: int, by: float) -> bool:
+        leader, n = one.cycle[0], one.state.plays
+        plays, lowest, _ = one.sums_ahead(leader, more)
+        plays = n[leader] + plays
+        least = (one.state.sums[leader] + lowest) / plays + np.sqrt(2 * math.log(one.t) / plays)
+        others = one.seen + np.sqrt(2 * math.log(one.t + more) / n)
+        return bool((np.delete(others, leader) < least.min() + by).all())
+
+    assert_certain_as(leads, moments(UCB1(), 150, make))
+
+
+def test_every_arm_is_played_once_and_then_that_of_the_largest_index() -> None:
+    policy, problem = UCB1(), Problem.bernoulli([[0.5, 0.4, 0.3]])
+    prepared, state = policy.prepare(problem), policy.new_state(problem)
+    workspace = policy.workspace(prepared, 3)
+    assert planned(policy, prepared, state, workspace, None, 100) == (3, 1)
+    assert workspace.cycle.tolist() == [0, 1, 2]
+    # √(2 ln 12) = 2.2293: indices .25 + .7882, 0 + 2.2293, 1 + 1.5764.
+    state.plays[:], state.sums[:], state.counters[CLOCK] = [8, 1, 2], [2, 0, 2], 12
+    assert largest_index(state, workspace.cycle, 2 * math.log(12)) == pytest.approx(2.57637, 1e-5)
+    assert workspace.cycle[0] == 2
+    eligible = np.array([True, True, False])
+    assert largest_index(state, workspace.cycle, 2 * math.log(12), eligible) == pytest.approx(
+        2.22932, 1e-5
     )
-    wide = math.sqrt(2 * math.log(t + more) / 1e9)
-    prepared = prepare(UCB1(), load_problem("paper:two"))
-    for shift, expected in ((1e-6, False), (-0.2, True)):
-        rival = (lowest + shift - wide) * 1e9
-        state = State(np.array([n, 10**9]), np.array([total, rival]), np.array([t, 0, 0, 0]))
-        workspace = UCB1().workspace(prepared, 2)
-        workspace.mean[:] = state.sums / state.plays
-        workspace.inverse[:] = 1 / state.plays
-        envelope = Envelope(np.array([p, 0.5]), spread)
-        # Far enough below, a plan must be sure: the stability check is not merely timid.
-        if expected and n < 100:
-            continue
-        assert is_certain(prepared, state, workspace, envelope, more + 1) is expected
+    assert workspace.cycle[0] == 1
+    state.plays[1] = 0
+    assert largest_index(state, workspace.cycle, 1.0) == math.inf
+    assert workspace.cycle[0] == 1
+
+
+def test_why_gives_the_index_in_the_users_units() -> None:
+    problem = Problem.bernoulli([[12, 14]], range=(10, 20))
+    agent = Agent(problem, UCB1())
+    for arm, reward in (("arm1", 20), ("arm1", 10), ("arm1", 20), ("arm2", 10)):
+        agent.observe(arm, reward)
+    why = agent.why()
+    assert why.arm == "arm2"
+    width = math.sqrt(2 * math.log(4))
+    assert [numbers["index"] for numbers in why.arms.values()] == pytest.approx(
+        [10 + 10 * (2 / 3 + width / math.sqrt(3)), 10 + 10 * width]
+    )

@@ -130,7 +130,7 @@ class FPLLR(LikelihoodPolicy):
         bracket(prepared.theta, envelope, fit, cycle, length, rounds - 1)
         low, high = fit.lowest, fit.highest
         now, end = _threshold(prepared, k), _threshold(prepared, k + rounds - 1)
-        least = min(0.0, minimum(low))
+        least = minimum(low)  # at most 0, that of the reference
         sure.fill(0)
         for model in range(prepared.theta.best.shape[1]):
             arm = prepared.theta.best[0, model]

@@ -64,11 +64,11 @@ class FPUCBData(NamedTuple):
     slack: float
     arms: Counts
     segments: Counts
-    levels: Floats = np.zeros((0, 0))
-    level_counts: Counts = np.zeros(0, np.int64)
-    bits: NDArray[np.uint64] = np.zeros((0, 0, 0), np.uint64)
-    present: NDArray[np.uint64] = np.zeros(0, np.uint64)
-    means: Floats = np.zeros((0, 0))
+    levels: Floats = np.array([[]])
+    level_counts: Counts = np.array([], np.int64)
+    bits: NDArray[np.uint64] = np.array([[[]]], np.uint64)
+    present: NDArray[np.uint64] = np.array([], np.uint64)
+    means: Floats = np.array([[]])
 
 
 class FPUCBWork(NamedTuple):
@@ -187,7 +187,7 @@ class FPUCB(Policy):
         for i in range(arms):
             n = state.plays[prepared.arms[i]]
             # Live, an arm may have no reward yet: it rules no model out.
-            center[i] = state.sums[prepared.arms[i]] / n if n > 0 else 0.0
+            center[i] = state.sums[prepared.arms[i]] / max(n, 1)
             radius[i] = math.sqrt(3 * math.log(k) / n) + prepared.slack if n > 0 else math.inf
         possible = _frame(prepared, workspace, radius)
         playing = workspace.playing

@@ -22,6 +22,15 @@ from fpbandits.engine.contract import CLOCK, Ahead, CycleOnly, Envelope, Plan, R
 from fpbandits.engine.envelope import certain_rounds, mean_ahead, spare
 from fpbandits.policies.shared.blind import BlindPolicy
 
+_FEWEST_HALVINGS = 12
+"""How often, at least, the interval that contains an index is halved."""
+
+_MOST_HALVINGS = 60
+"""How often at most: more are needed while the interval ends at 1."""
+
+_NEWTON_STEPS = 4
+"""How many steps of Newton's method follow."""
+
 
 class KLUCBData(NamedTuple):
     """The number of arms, whether rewards are normal, and c."""
@@ -84,8 +93,6 @@ class KLUCB(BlindPolicy):
         leader, more, t = workspace.cycle[0], rounds - 1, state.counters[CLOCK]
         n, normal = state.plays[leader], prepared.normal
         low, _ = mean_ahead(state, envelope, leader, more)
-        if not normal:
-            low = max(low, 0.0)
         least = _index(low, _threshold(prepared, t) / (n + more), normal)
         least -= 1000 * spare(least)  # `_index` iterates, and is less exact than a formula
         threshold = _threshold(prepared, t + more)
@@ -117,7 +124,7 @@ def _divergence(p: float, q: float, normal: bool) -> float:
 def _threshold(prepared: KLUCBData, t: int) -> float:
     """Return ln t + c ln ln t."""
     threshold = math.log(t)
-    if prepared.c > 0 and t > 2:
+    if t > 2:
         threshold += prepared.c * math.log(threshold)
     return threshold
 
@@ -129,9 +136,9 @@ def _index(mean: float, bound: float, normal: bool) -> float:
         return mean + math.sqrt(bound / 2)
     # kl(p, q) ≥ 2(p − q)², which bounds q from above.
     low, high = mean, min(1.0, mean + math.sqrt(bound / 2))
-    for halvings in range(60):
+    for halvings in range(_MOST_HALVINGS):
         # Newton needs a start above the root at which the divergence is finite.
-        if halvings >= 12 and high < 1:
+        if halvings >= _FEWEST_HALVINGS and high < 1:
             break
         middle = (low + high) / 2
         if middle < 1 and _divergence(mean, middle, False) <= bound:
@@ -139,7 +146,7 @@ def _index(mean: float, bound: float, normal: bool) -> float:
         else:
             high = middle
     q = high
-    for _ in range(4):
+    for _ in range(_NEWTON_STEPS):
         # The function is convex, so a step from above never goes below the root.
         if q >= 1 or q <= mean:
             break

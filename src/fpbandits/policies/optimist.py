@@ -173,7 +173,7 @@ class Optimist(LikelihoodPolicy):
         low, high = fit.lowest, fit.highest
         now, end = _threshold(prepared, t), _threshold(prepared, t + more)
         # Limits are of deficits to today's best-fitting model; a better one may come, by ``least``.
-        models, least = low.size, min(0.0, minimum(low))
+        models, least = low.size, minimum(low)
         # An arm before ``played`` wins ties, so under some model that stays it must not be best.
         sure, told_apart = False, workspace.told_apart
         told_apart.fill(0)

@@ -53,7 +53,7 @@ def load_class(path: Path, name: str) -> type[Policy]:
     source = read_whole(path, _LARGEST_FILE)
     digest = hashlib.sha256(str(path.resolve()).encode() + source).hexdigest()
     # The module's name is unique, and changes with the text.
-    module_name = f"{path.stem}_{digest[:16]}"
+    module_name = f"{path.stem}_{digest}"
     module = sys.modules.get(module_name) or _import_file(path, source, module_name)
     known = {
         value.__name__: value

@@ -120,8 +120,6 @@ def _leap(prepared: ThompsonData, state: State, cycle: Counts, most: int, random
     # A window is so long that failures alone would cost 1/32 of the lead: a longer window needs a
     # lower threshold, and then more events change nothing.
     loss = (mean - rival) / 32
-    if loss <= 0:
-        return 0
     window = min(most, int(n * loss / (mean - loss)))
     if window < 2:
         return 0
