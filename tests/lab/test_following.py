@@ -3,7 +3,6 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -18,14 +17,7 @@ from fpbandits.lab.live import events_picture, unit_table
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import Ask, Forget, Tell
 from fpbandits.service.migrate import migrate
-from fpbandits.service.store import Store, open_store
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = open_store(f"sqlite:///{tmp_path / 'store.db'}", make=True)
-    yield opened
-    opened.close()
+from fpbandits.service.store import Store
 
 
 def follower(store: Store, experiment: Experiment) -> Follower:
