@@ -18,17 +18,10 @@ _TWIN = (
 )
 _REPORT = "the whole report is drawn and read in paper/test_reproduce"
 
-_PAGE = "used in a browser in lab/test_page"
-
 ELSEWHERE = {
     "evaluation/result.py": "made and read in evaluation/test_evaluate, report/test_evaluation",
     "fitting/kernels.py": "by hand and reward by reward: fitting/test_em, test_errors",
     "logs/columns.py": "each kind of column, from every source: logs/test_log",
-    "lab/analysis.py": _PAGE,
-    "lab/forecast.py": _PAGE,
-    "lab/live.py": _PAGE,
-    "lab/models.py": _PAGE,
-    "lab/play.py": _PAGE,
     "policies/fp_llr.py": _TWIN,
     "policies/imed.py": _TWIN,
     "policies/kl_ucb.py": _TWIN,

@@ -119,7 +119,10 @@ def test_who_looks_alike_has_a_colour() -> None:
     labels = re.findall(r"<text ([^>]*)>([^<]*)</text>", picture)
     names = ["a", "b", "c", "d&lt;"]
     assert labels == [
-        *((f'x="-8" y="{17 + 26 * row}" text-anchor="end"', name) for row, name in enumerate(names)),
+        *(
+            (f'x="-8" y="{17 + 26 * row}" text-anchor="end"', name)
+            for row, name in enumerate(names)
+        ),
         *(
             (f'transform="translate({17 + 26 * row} -8) rotate(-90)"', name)
             for row, name in enumerate(names)
@@ -154,7 +157,9 @@ def test_in_contexts_models_look_alike_if_no_best_arm_tells_them_apart() -> None
 @pytest.mark.parametrize(("models", "size"), [(40, 26), (41, 26 * 40 / 41), (521, 2)])
 def test_many_rows_are_smaller_and_have_no_names(models: int, size: float) -> None:
     means = np.full((models, 2), [0.3, 0.6])
-    problem = Problem.bernoulli(means, arms=["first", "b"], models=[f"m{n:03}" for n in range(models)])
+    problem = Problem.bernoulli(
+        means, arms=["first", "b"], models=[f"m{n:03}" for n in range(models)]
+    )
     picture = means_picture(problem)
     assert f'width="{size * 2}" height="{size * models}" ' in picture
     named = models == 40

@@ -151,7 +151,9 @@ def test_decisions_and_rewards_are_bars_side_by_side(follow: Follower) -> None:
     for words in ("2,000", begin, end):
         assert f">{words}</text>" in picture
     follow.spans = {FIRST: Span(Counter(late=1))}
-    assert bar(0, 0, 1, 288, BLUE) + bar(324, 0, 1, 288, ORANGE) in events_picture(follow)
+    picture = events_picture(follow)
+    assert bar(0, 0, 1, 288, BLUE) + bar(324, 0, 1, 288, ORANGE) in picture
+    assert ">1</text>" in picture
 
 
 def rewarded(*spans: int) -> dict[int, Span]:

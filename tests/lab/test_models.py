@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from nicegui import ElementFilter, ui
 
-from fpbandits.errors import InputError
 from fpbandits.families import FAMILIES
 from fpbandits.lab import models
 from fpbandits.lab.examples import EXAMPLES
@@ -184,7 +183,14 @@ def test_only_what_has_changed_is_sent(on_page: OnPage) -> None:
             ("refreshCells", {"force": True}),
             ("setGridOption", "pinnedTopRowData"),
         ]
-        assert [column["field"] for column in told[0][2]] == ["name", "a0", "a1", "a2", "a3", "prior"]
+        assert [column["field"] for column in told[0][2]] == [
+            "name",
+            "a0",
+            "a1",
+            "a2",
+            "a3",
+            "prior",
+        ]
 
     on_page(test())
 
@@ -200,7 +206,7 @@ def test_mistakes_are_marked_in_their_cells(on_page: OnPage) -> None:
         assert part._head["bad"] == {}
         assert said(part) == f"{first} (and 2 more mistakes)"
         assert is_warned(part)
-        tabs = [each for each in ElementFilter(kind=ui.tab).within(instance=part._tabs)]
+        tabs = list(ElementFilter(kind=ui.tab).within(instance=part._tabs))
         assert [(tab.props["label"], "wrong" in tab.classes) for tab in tabs] == [
             ("morning", True),
             ("evening", True),

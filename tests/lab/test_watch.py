@@ -143,14 +143,18 @@ def test_thirty_models_are_shown(models: int) -> None:
     posterior = {f"m{number}": 1 / models for number in range(models)}
     table = models_table(believing({}, posterior, ""))
     assert table.count("<tr><td>") == 30
-    more = {30: "", 31: "<div>… and 1 models more</div>", 1033: "<div>… and 1,003 models more</div>"}
+    more = {
+        30: "",
+        31: "<div>… and 1 models more</div>",
+        1033: "<div>… and 1,003 models more</div>",
+    }
     assert table.endswith(f"</table>{more[models]}</div>")
 
 
 def counted_run(plays: Sequence[int]) -> Any:
     names = tuple(f"arm{number}" for number in range(len(plays)))
     problem = SimpleNamespace(pair_names=names)
-    sums = np.array([10.0 + number for number in range(len(plays))])
+    sums = np.array([100.0 - number for number in range(len(plays))])
     return SimpleNamespace(problem=problem, plays=np.array(plays), sums=sums)
 
 
@@ -158,7 +162,7 @@ HEAD = ["arm", "plays", "mean reward (units of rewards)"]
 
 
 def test_arms_have_their_plays_and_their_mean_reward() -> None:
-    rows = [["arm0", "0", ""], ["arm1", "4,000", "0.00275"], ["arm2", "1", "12"]]
+    rows = [["arm0", "0", ""], ["arm1", "4,000", "0.02475"], ["arm2", "1", "98"]]
     assert counts_table(counted_run([0, 4000, 1])) == html_table("Arms played", HEAD, rows)
 
 
@@ -166,11 +170,13 @@ def test_of_many_arms_those_played_most_are_counted() -> None:
     exactly = counts_table(counted_run(range(30)))
     assert exactly.index(">arm1<") < exactly.index(">arm29<")
     assert "…" not in exactly
-    rows = [[f"arm{n}", f"{n}", f"{(10 + n) / n:.4g}"] for n in range(31, 1, -1)]
+    rows = [[f"arm{n}", f"{n}", f"{(100 - n) / n:.4g}"] for n in range(31, 1, -1)]
     assert counts_table(counted_run(range(32))) == html_table(
         "Arms played", HEAD, rows, below=["… and 2 more"]
     )
-    assert "<div>… and 1 more</div>" in counts_table(counted_run(range(31)))
+    one_too_many = counts_table(counted_run(range(31)))
+    assert "<div>… and 1 more</div>" in one_too_many
+    assert one_too_many.index(">arm30<") < one_too_many.index(">arm1<")
 
 
 def test_the_last_eight_plays_are_told_the_newest_first() -> None:
@@ -393,13 +399,14 @@ def test_many_arms_are_a_list(on_page: OnPage) -> None:
     async def test() -> None:
         for arms in (12, 13):
             part = WatchPart(Session(Problem.bernoulli([[0.5] * arms])))
-            buttons = [each.text for each in ElementFilter(kind=ui.button).within(
-                instance=part._arms
-            )]
+            buttons = [
+                each.text for each in ElementFilter(kind=ui.button).within(instance=part._arms)
+            ]
             names = [f"arm{number + 1}" for number in range(arms)]
             assert buttons == (names if arms == 12 else ["Play it"])
         (choice,) = ElementFilter(kind=ui.select).within(instance=part._arms)
         assert (choice.options, choice.value) == (names, "arm1")
+        assert choice.props["use-input"]
         choice.value = "arm7"
         await click("Play it")
         assert part._run is not None

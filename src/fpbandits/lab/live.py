@@ -176,7 +176,11 @@ def counts_table(follower: Follower, summary: Summary) -> str:
         ["rewards waiting for earlier ones", latest, f"{summary.blocked:,}"],
         ["units with one plausible model", latest, f"{identified:,}"],
         [f"units with a verdict, at error {ERROR:g}", latest, f"{summary.verdicts:,}"],
-        [Strong(f"Alarm: {misfits}") if summary.misfits else misfits, latest, f"{summary.misfits:,}"],
+        [
+            Strong(f"Alarm: {misfits}") if summary.misfits else misfits,
+            latest,
+            f"{summary.misfits:,}",
+        ],
     ]
     return html_table("How it is going", ["", "", ""], rows, text_columns=2)
 

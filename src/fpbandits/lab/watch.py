@@ -48,7 +48,7 @@ class WatchPart:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._run: Run | None = None
-        self._forgotten = 0  # how many runs were dropped
+        self._current = object()  # another one once the run is dropped
         self._lock = asyncio.Lock()  # held while plays are under way
         with tools():
             self._policy = ui.select(list(POLICIES), value=STARTERS[0], label="policy")
@@ -98,7 +98,7 @@ class WatchPart:
         """Drop the run; the next step begins a new one."""
         self._halt()
         self._run = None
-        self._forgotten += 1
+        self._current = object()
         self._notice.say("Not begun: take a step, or play an arm.")
         self._next.text = ""
         for part in (self._roll, self._models, self._counts, self._why, self._steps):
@@ -110,13 +110,13 @@ class WatchPart:
 
     async def _play(self, plays: int, arm: str | None = None) -> None:
         """Play the policy's arms, or this arm, and show the run, unless it is dropped meanwhile."""
-        forgotten = self._forgotten
+        asked_for = self._current
         async with self._lock:
-            if forgotten != self._forgotten:
+            if asked_for is not self._current:
                 return
             try:
                 current = self._run or await self._new_run()
-                if current is None or forgotten != self._forgotten:
+                if current is None or asked_for is not self._current:
                     return
                 self._run = current
                 await run.io_bound(lambda: [current.play(arm) for _ in range(plays)])
@@ -124,7 +124,7 @@ class WatchPart:
                 if current is self._run and words is not None:
                     self._show(current, words)
             except Error as error:
-                if forgotten == self._forgotten:
+                if asked_for is self._current:
                     self._halt()
                     self._notice.warn(str(error))
 
