@@ -261,6 +261,12 @@ def test_what_is_not_pasted_of_a_whole_table_stays() -> None:
     )
 
 
+def test_the_smallest_whole_table_has_one_arm_and_one_model() -> None:
+    assert with_pasted(PRICING, HEAD, 0, "\tlow\nA\t0.1") == replace(
+        PRICING, arms=("low",), models=("A",), prior=("",), cells=(("0.1",),), truth=None
+    )
+
+
 def test_only_names_are_pasted_from_a_line_or_a_column_of_names() -> None:
     assert with_pasted(PRICING, HEAD, 0, "\tlow\thigh") == replace(
         PRICING, arms=("low", "high", "15 EUR")
