@@ -193,13 +193,11 @@ def test_a_unit_that_no_model_fits_is_counted(store: Store) -> None:
 def test_a_verdict_is_needed_in_every_context(store: Store) -> None:
     experiment = put(store, problem=CONTEXTS)
     for unit, contexts in (("both", ("here", "there")), ("one", ("here",))):
-        number = 0
-        for context in contexts * 25:
+        for number, context in enumerate(contexts * 25):
             arm = one(store, experiment, Ask(unit, context=context))["arm"]
             pays = {"here": {"a": 0.9, "b": 0.5}, "there": {"a": 0.3, "b": 0.4}}[context][arm]
             reward = float((number * 7919) % 10 < 10 * pays)
             one(store, experiment, Tell((unit, number), reward))
-            number += 1
     follow = follower(store, experiment)
     follow.read()
     agents = [follow.agent(unit) for unit in ("both", "one")]
