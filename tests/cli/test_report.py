@@ -11,6 +11,7 @@ import pytest
 from command import run
 from stores import put, served
 
+from fpbandits.cli import output
 from fpbandits.cli.output import print_result
 from fpbandits.cli.report import _table
 from fpbandits.service.messages import Ask, Tell
@@ -39,6 +40,17 @@ def test_a_report_is_printed_and_is_json(
     assert (code, "control" in out) == (0, False)
     code, _, said = run(capsys, "report", path, "--experiment", "none")
     assert (code, said.splitlines()[0][:32]) == (2, "error: unknown experiment 'none'"[:32])
+
+
+def test_a_report_gets_the_width_that_it_needs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    widths: list[int] = []
+    monkeypatch.setattr(output, "print_table", lambda table, least: widths.append(least))
+    with closing(open_store(str(tmp_path / "a.db"), make=True)) as store:
+        put(store)
+    run(capsys, "report", str(tmp_path / "a.db"), "--experiment", "e")
+    assert widths == [70]
 
 
 def group(**sums: object) -> dict[str, object]:

@@ -101,10 +101,10 @@ def test_a_small_picture_is_laid_out_by_its_cells_and_names() -> None:
 def test_colours_run_from_the_lowest_mean_to_the_highest() -> None:
     problem = Problem.gaussian([[-3.0, 1.0, 5.0], [3.0, 0.0, -1.0]], deviation=1)
     shares = [[0, 0.5, 1], [0.75, 0.375, 0.25]]
-    expected = matplotlib.colormaps["cividis"](shares, bytes=True)
+    expected = np.array(matplotlib.colormaps["cividis"](shares, bytes=True))
     assert pixels(means_picture(problem)).tolist() == expected.tolist()
     assert "from -3 (dark) to 5 (light)" in means_picture(problem)
-    flat = matplotlib.colormaps["cividis"]([[0.5, 0.5]], bytes=True)
+    flat = np.array(matplotlib.colormaps["cividis"]([[0.5, 0.5]], bytes=True))
     assert pixels(means_picture(Problem.bernoulli([[0.5, 0.5]]))).tolist() == flat.tolist()
 
 

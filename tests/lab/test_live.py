@@ -29,8 +29,15 @@ from fpbandits.lab.live import (
     rewards_picture,
     unit_table,
 )
+from fpbandits.lab.reports import (
+    control_table,
+    difference_picture,
+    rewards_by_arm_table,
+    rewards_by_model_table,
+)
 from fpbandits.report.figures import BLUE, ORANGE
 from fpbandits.service.messages import Ask, Tell
+from fpbandits.service.report import report
 from fpbandits.service.store import Store
 
 OnPage = Callable[[Coroutine[Any, Any, None]], None]
@@ -368,7 +375,7 @@ def test_what_another_experiment_is_chosen_for_is_not_shown(
 
     async def test() -> None:
         part = LivePart(store)
-        read, report = Follower.read, live.report
+        read = Follower.read
 
         def left_meanwhile(follow: Follower) -> bool:
             part._follower = None
@@ -399,9 +406,9 @@ def test_the_control_group_is_compared_every_half_minute(
     for name in ("first", "second"):
         put(store, name, control={"arm": "a", "share": 0.5})
     put(store, "third")
-    clock = SimpleNamespace(now=0.5, monotonic=lambda: clock.now)
+    clock = SimpleNamespace(now=0.5)
+    clock.monotonic = lambda: clock.now
     made: list[tuple[float, str]] = []
-    report = live.report
 
     def noted(store: Store, name: str, most_units: int) -> Any:
         assert most_units == 1000
@@ -429,11 +436,11 @@ def test_the_control_group_is_compared_every_half_minute(
             assert part._report.visible is (name != "third")
         assert made == [(0.5, "first"), (30.5, "first"), (30.6, "second")]
         latest = report(store, "second", most_units=1000)
-        assert part._control.content == live.control_table(latest)
+        assert part._control.content == control_table(latest)
         shown = part._differences.content, part._differences_words.text
-        assert shown == live.difference_picture(latest)
-        assert part._by_arm.content == live.rewards_by_arm_table(latest)
-        assert part._by_model.content == live.rewards_by_model_table(latest)
+        assert shown == difference_picture(latest)
+        assert part._by_arm.content == rewards_by_arm_table(latest)
+        assert part._by_model.content == rewards_by_model_table(latest)
 
     on_page(test())
 

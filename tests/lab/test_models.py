@@ -38,7 +38,7 @@ def a_part(problem: Problem = PRICING) -> tuple[Session, ModelsPart, list[tuple[
     session = Session(problem)
     part = ModelsPart(session)
     told: list[tuple[Any, ...]] = []
-    part._grid.run_grid_method = lambda *given, **named: told.append(given)  # type: ignore[method-assign, assignment, return-value]
+    part._grid.run_grid_method = lambda *given, **named: told.append(given)  # type: ignore[method-assign, assignment]
     return session, part, told
 
 

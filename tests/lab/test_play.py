@@ -18,6 +18,7 @@ from fpbandits.lab.play import PlayPart
 from fpbandits.lab.session import Session
 from fpbandits.lab.sheet import with_text
 from fpbandits.lab.simulations import Simulation, Work, as_csv, python_lines
+from fpbandits.lab.tasks import StoppedError
 from fpbandits.policies import POLICIES
 from fpbandits.report.html import data_url
 from fpbandits.simulation.result import Result
@@ -197,8 +198,8 @@ def test_a_policy_that_is_typed_and_left_is_added(
             typed(part, text)
         assert "did you mean 'frugal'?" in said(part)
         assert part._policies.value == ["frugal", "ucb1"]
-        for text in ("t", "thompson", None):
-            typed(part, text)
+        for left in ("t", "thompson", None):
+            typed(part, left)
         assert part._policies.value == ["frugal", "ucb1", "thompson"]
         assert compiled.pop() == (["frugal", "ucb1", "thompson"], "paper:two")
         # Enter adds what was typed: what is left then is nothing new.
@@ -332,7 +333,7 @@ def test_what_cannot_be_played_leaves_what_was_shown(
         raise fpb.InputError("it cannot be played")
 
     def stop(work: Work) -> None:
-        raise play.StoppedError
+        raise StoppedError
 
     async def test() -> None:
         part = PlayPart(Session(TWO))
@@ -363,5 +364,25 @@ def test_nothing_is_shown_in_a_tab_that_was_closed(on_page: OnPage, result: Resu
         part._finish(work, "played")
         assert part._table.content == ""
         assert part._outcome == ""
+
+    on_page(test())
+
+
+def test_policies_are_compiled_when_the_page_is_built(
+    on_page: OnPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[tuple[list[str], str]] = []
+
+    async def test() -> None:
+        PlayPart(Session(TWO))
+        timers = {timer.interval: timer for timer in ElementFilter(kind=ui.timer)}
+        running = [str(task.get_coro()) for task in asyncio.all_tasks()]
+        assert sum("_run_once" in each for each in running) == 1
+        monkeypatch.setattr(
+            play, "compile_ahead", lambda names, problem: compiled.append((names, problem.name))
+        )
+        callback: Any = timers[1.0].callback
+        callback()
+        assert compiled == [(["frugal", "ucb1"], "paper:two")]
 
     on_page(test())

@@ -23,6 +23,7 @@ from waiting import LONG
 
 from fpbandits.errors import InputError
 from fpbandits.lab import server
+from fpbandits.lab.analysis import analyze_as_html
 from fpbandits.lab.server import HOST, Guard, listen_on
 from fpbandits.lab.tasks import stop_all
 from fpbandits.problem.builtin import built_in
@@ -220,9 +221,7 @@ def test_it_is_served_until_it_is_interrupted(
     assert capsys.readouterr().out == f"lab at {address}\n"
     browsed = [args for target, args in begun if target is webbrowser.open]
     assert browsed == ([[address]] if in_browser else [])
-    assert [args for target, args in begun if target is server.analyze_as_html] == [
-        [problem, "theta1"]
-    ]
+    assert [args for target, args in begun if target is analyze_as_html] == [[problem, "theta1"]]
     assert left == [(3.0, 130)]
 
 

@@ -378,7 +378,7 @@ def test_it_plays_by_itself_until_paused(on_page: OnPage) -> None:
             await callback()
             assert part._run is not None
             assert part._run.t == t + plays
-        assert list(part._speed.options.values()) == [
+        assert list(dict(part._speed.options).values()) == [
             "1 play per second",
             "5 plays per second",
             "50 plays per second",
