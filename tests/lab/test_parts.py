@@ -78,6 +78,7 @@ def test_work_is_started_watched_and_stopped(on_page: OnPage) -> None:
         with suppress(StoppedError), controls.running(event):
             assert states() == (False, True, True)
             controls._tick()
+            assert ticks == ["tick"]
             controls.show(0.25)
             controls.stop()
             event.check()
