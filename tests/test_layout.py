@@ -18,36 +18,15 @@ _TWIN = (
 )
 _REPORT = "the whole report is drawn and read in paper/test_reproduce"
 
-_PAGE = "used in a browser in lab/test_page"
-
 ELSEWHERE = {
     "evaluation/result.py": "made and read in evaluation/test_evaluate, report/test_evaluation",
     "fitting/kernels.py": "by hand and reward by reward: fitting/test_em, test_errors",
-    "lab/analysis.py": _PAGE,
-    "lab/forecast.py": _PAGE,
-    "lab/live.py": _PAGE,
-    "lab/models.py": _PAGE,
-    "lab/play.py": _PAGE,
-    "policies/fp_llr.py": _TWIN,
-    "policies/imed.py": _TWIN,
-    "policies/kl_ucb.py": _TWIN,
-    "policies/ossb.py": _TWIN,
-    "policies/ucb_c.py": _TWIN,
     "paper/report/bounds.py": _REPORT,
     "paper/report/episodes.py": _REPORT,
     "paper/report/far.py": _REPORT,
     "paper/report/page.py": _REPORT,
-    "theory/recursions.py": "against other programs: theory/test_beliefs",
     "service/adopt.py": "with every store, by stores.py; service/test_upgrade, cli/test_upgrade",
-    "service/backend.py": "service/test_http",
     "service/batches.py": "service/test_batcher; with every store, by stores.py",
-    "service/logs.py": "service/test_http",
-    "service/metrics.py": "service/test_http",
-    "service/postgres_connection.py": "service/test_postgres, service/test_upgrade",
-    "service/report.py": "with every store, by stores.py; cli/test_report",
-    "service/verify.py": "with every store, by stores.py; cli/test_verify",
-    "service/messages.py": "each refusal over HTTP: service/test_http; names: service/test_step",
-    "service/openapi.py": "service/test_http; each request and answer: service/test_http_fuzz",
 }
 """Modules that are tested elsewhere, and where."""
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
 from contextlib import suppress
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ import pytest
 from command import COMMAND, refusal, run
 from waiting import LONG
 
+from fpbandits import __version__
+from fpbandits.cli import main, output
 from fpbandits.cli.app import COMMANDS
 
 
@@ -306,3 +310,118 @@ def test_mistakes_get_one_line_and_exit_code_2(
     capsys: pytest.CaptureFixture[str], words: list[str], message: str
 ) -> None:
     assert message in refusal(capsys, *words)
+
+
+DEFAULTS = {
+    "analyze": {"bounds": False},
+    "forecast": {"horizon": 10_000, "runs": 1000, "seed": 0, "error": 0.05, "off": 0.05},
+    "simulate": {
+        "horizon": 100_000,
+        "runs": 100,
+        "seed": 0,
+        "shuffle": False,
+        "no_leap": False,
+        "worst_case": False,
+        "delay": "0",
+    },
+    "leaderboard": {"seed": 0, "delay": "0"},
+    "fit": {"family": "bernoulli", "missing": "refuse", "seed": 0},
+    "evaluate": {"uniform": False, "missing": "refuse", "seed": 0},
+    "serve": {"store": "sqlite:///fpbandits.db", "host": "127.0.0.1", "port": 8000},
+    "token": {"role": "decide", "remark": ""},
+    "lab": {"problem": "paper:two", "port": 0, "browser": True},
+}
+"""What options are if they are left out, besides those that are None or --json."""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_is_left_out_is_what_the_help_says(name: str) -> None:
+    parameters = signature(COMMANDS[name]).parameters
+    defaults = {each.name: each.default for each in parameters.values()}
+    assert defaults.pop("json", False) is False
+    given = {
+        option: default
+        for option, default in defaults.items()
+        if default not in (None, Parameter.empty)
+    }
+    assert given == DEFAULTS.get(name, {})
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("analyze", ["all, one by one"]),
+        ("forecast", ["1e4", "drawn from the prior", "frugal", "1000", "0", "0.05", "0.05"]),
+        (
+            "simulate",
+            [
+                "the problem's own, else drawn from the prior",
+                "frugal",
+                "1e5",
+                "100",
+                "0",
+                "100 times",
+                "one per core",
+            ],
+        ),
+        ("lab", ["paper:two", "0", "browser"]),
+        ("serve", ["sqlite:///fpbandits.db", "127.0.0.1", "8000"]),
+        ("reproduce", ["report", "1000", "0", "one per core"]),
+    ],
+)
+def test_each_default_is_shown_once(
+    capsys: pytest.CaptureFixture[str], command: str, shown: list[str]
+) -> None:
+    words = " ".join(run(capsys, command, "--help")[1].split())
+    found = re.findall(r"\[default: ([^\]]*)\]", words)
+    assert found[: len(shown)] == shown
+
+
+@pytest.mark.parametrize(
+    ("command", "least_width"), [(["analyze", "paper:two", "--truth", "theta1"], 80)]
+)
+def test_tables_get_the_width_that_they_need(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: list[str],
+    least_width: int,
+) -> None:
+    widths: list[int] = []
+    monkeypatch.setattr(output, "print_table", lambda table, least: widths.append(least))
+    run(capsys, *command)
+    assert widths == [least_width]
+
+
+def test_words_may_come_from_the_command_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["fpbandits", "--version"])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 0
+    assert capsys.readouterr().out == f"fpbandits {__version__}\n"
+
+
+def test_output_that_nobody_takes_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A parent process may have closed both streams."""
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", None)
+    for words, code in ((["--version"], 0), (["zzz"], 2)):
+        with pytest.raises(SystemExit) as caught:
+            main(words)
+        assert caught.value.code == code
+
+
+def test_a_full_disk_is_exit_code_1(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*given: object, **named: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("fpbandits.cli.app.app", fails)
+    with pytest.raises(SystemExit) as caught:
+        main(["policies"])
+    assert caught.value.code == 1
+    assert capsys.readouterr().err == (
+        "error: the output could not be written (No space left on device)\n"
+    )

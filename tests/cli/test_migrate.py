@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import pytest
 from command import refusal, run
 from stores import PROBLEM, one, put
 
+from fpbandits.cli.migrate import _describe
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import Ask, Tell
+from fpbandits.service.migrate import Migration
 from fpbandits.service.store import open_store
 
 
@@ -117,3 +120,63 @@ def test_a_control_group_gets_another_arm(
         kept = store.experiment("f")
         assert kept is not None
         assert json.loads(kept.definition)["control"] == {"arm": "c", "share": 0.25}
+
+
+MANY = Migration(
+    units=1200,
+    rewards=5000,
+    added=1,
+    retired=Counter(b=1, c=2000),
+    erased=2,
+    not_erased=3,
+    decided=Counter(u=2, v=3),
+    pending=4,
+    blocked=1,
+    types={"loyal": Counter(keen=2, cool=1000), "no": Counter(cool=1)},
+)
+
+
+@pytest.mark.parametrize(
+    ("migration", "lines"),
+    [
+        (
+            MANY,
+            [
+                "new has the history of 1,200 units, 5,000 rewards, and takes requests",
+                "1 reward of these came with this run",
+                "1 reward of 'b' left out: it is retired",
+                "2,000 rewards of 'c' left out: it is retired",
+                "2 units left out: erased in new",
+                "3 units erased in old and not in new, which still has their history: erase them "
+                "there, too",
+                "5 rewards of 2 units left out: the truth moves with every decision, and new has "
+                "decided since",
+                "4 decisions of old are pending, and block 1 reward: send their rewards there, "
+                "then run this command again",
+                "",
+                "units by their likeliest model, in old and then in new:",
+                "  loyal    1,002  → 1,000 cool, 2 keen",
+                "  no           1  → 1 cool",
+            ],
+        ),
+        (
+            Migration(1, 1, 1, not_erased=1, types={"x": Counter(y=1)}),
+            [
+                "new has the history of 1 unit, 1 reward, and takes requests",
+                "1 unit erased in old and not in new, which still has its history: erase it "
+                "there, too",
+            ],
+        ),
+        (
+            Migration(2, 2, 0, types={"x": Counter(x=1, y=1)}),
+            [
+                "new has the history of 2 units, 2 rewards, and takes requests",
+                "",
+                "units by their likeliest model, in old and then in new:",
+                "  x        2  → 1 x, 1 y",
+            ],
+        ),
+    ],
+)
+def test_a_migration_in_words(migration: Migration, lines: list[str]) -> None:
+    assert _describe(migration, "old", "new") == "\n".join(lines) + "\n"

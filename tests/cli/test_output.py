@@ -8,7 +8,7 @@ import pytest
 from rich.console import Group
 from rich.table import Column, Table
 
-from fpbandits.cli.output import print_result, print_table
+from fpbandits.cli.output import new_console, print_result, print_table
 
 LONG = "x" * 70
 
@@ -47,3 +47,20 @@ def test_json_is_one_line_and_makes_no_table(capsys: pytest.CaptureFixture[str])
     assert json.loads(line) == {"a": [1, 2.5]}
     print_result(False, lambda: pytest.fail("no JSON is asked for"), lambda: "words")
     assert capsys.readouterr().out == "words\n"
+
+
+@pytest.mark.parametrize(
+    ("columns", "width"), [("0", 80), ("1", 1), ("39", 39), ("40", 40), ("100", 100)]
+)
+def test_widths(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: str, width: int
+) -> None:
+    """Without a least width, a table is at least 40 wide."""
+    monkeypatch.setenv("COLUMNS", columns)
+    for stderr in (False, True):
+        console = new_console(stderr=stderr)
+        assert (console.width, console.stderr) == (width, stderr)
+    assert not new_console().stderr
+    for show in (print_table, lambda table: print_result(False, dict, lambda: table)):
+        show(made(no_wrap=False))
+        assert max(map(len, capsys.readouterr().out.splitlines())) == max(40, width)

@@ -49,3 +49,10 @@ def test_each_policy_has_a_page(
 def test_a_policy_of_another_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     message = refusal(capsys, "policies", "optimst")
     assert "unknown policy 'optimst': did you mean 'optimist'? Known are 'fp-ucb'" in message
+
+
+def test_policies_that_know_the_models_come_first(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = json.loads(run(capsys, "policies", "--json")[1])
+    knowing = [row["knows"].startswith("Θ") for row in rows]
+    assert knowing == sorted(knowing, reverse=True)
+    assert 0 < sum(knowing) < len(rows)

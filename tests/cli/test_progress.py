@@ -94,3 +94,68 @@ def test_a_terminal_is_told_of_compilations_until_all_have_ended(
     outer(1.5)
     assert seen[-1] == "fp-ucb", "whoever is done hears no more"
     assert "compiling …" in capsys.readouterr().err
+
+
+def test_a_bar_is_short_and_goes_when_it_is_done() -> None:
+    bar = Bar({})
+    first: Any = bar.columns[0]
+    assert first.bar_width == 20
+    assert bar.live.transient
+
+
+def test_work_may_be_interrupted_before_it_begins(capsys: pytest.CaptureFixture[str]) -> None:
+    def work(out: Path | None) -> None:
+        with playing(out):
+            raise KeyboardInterrupt
+
+    for out, said in (
+        (Path("here"), "interrupted at 0%: finished runs are kept in here"),
+        (None, ""),
+    ):
+        with pytest.raises(KeyboardInterrupt):
+            work(out)
+        err = capsys.readouterr().err
+        assert err.startswith(said)
+        assert bool(err) is bool(said)
+
+
+def test_a_bar_pulses_until_something_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+    with Bar({"a": "the first"}) as bar:
+        task: Any = bar.tasks[0]
+        bar.show("a", 0.0, 0.0)
+        assert (task.total, task.description) == (None, "the first")
+        bar.show("a", 0.5, 0.25)
+        assert (task.total, task.completed, bar.share) == (1, 0.25, 0.25)
+    assert capsys.readouterr().err == ""
+
+
+def test_remarks_are_whole_lines_of_plain_text(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    words = "100 :smile: [bold]" + " words" * 100
+    Bar({}).say(words)
+    assert capsys.readouterr().err == f"{words}\n"
+
+
+def test_notes_are_said_once_in_order(capsys: pytest.CaptureFixture[str]) -> None:
+    with playing(notes=["first", "second"]) as how:
+        assert capsys.readouterr().err == ""
+        how["progress"]("a", 0.5, 0.5)
+        assert capsys.readouterr().err == "note: first\nnote: second\n"
+        how["progress"]("a", 1.0, 1.0)
+    with playing(notes=["third"]):
+        pass
+    assert capsys.readouterr().err == "note: third\n"
+
+
+def test_a_terminal_sees_an_analysis_go_on_and_its_bar_go(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert list(track_cases(range(3))) == [0, 1, 2]
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "analyzing" in err
+    assert err.endswith("\x1b[1A\x1b[2K"), "its line is erased"

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from command import refusal, run
 
-from fpbandits import Result
+from fpbandits import Result, load_problem
+from fpbandits.cli.simulate import _by_context
 from fpbandits.policies import POLICIES
 
 
@@ -154,6 +155,8 @@ def test_what_is_remarkable_is_a_note_of_one_line(
         (["simulate", "paper:two", "--truth", "theta3"], "unknown model 'theta3'"),
         (["simulate", "paper:two", "--truth", "x", "--truth-means", "1"], "give one of them"),
         (["simulate", "paper:two", "--no-leap", "--worst-case"], "exclude each other"),
+        (["simulate", "paper:two", "--stop", "0.05", "--out", "x"], "no runs: leave out --out"),
+        (["simulate", "paper:two", "--stop", "0.05", "--dask", "x"], "no runs: leave out --dask"),
         (["simulate", "paper:two", "--truth", "all", "--out", "x"], "write a study (sweep)"),
         (["simulate", "paper:two", "--policy", "all", "--policy", "all"], "is given twice"),
         (["simulate", "paper:two", "--times", "5,,7"], "--times is '': expected a number"),
@@ -197,3 +200,31 @@ def test_errors_come_without_notes(capsys: pytest.CaptureFixture[str], tmp_path:
     )
     file.write_text(f"{text}[transitions]\nx = {{ x = 0.9, y = 0.1 }}\ny = {{ y = 1 }}\n")
     assert "moves by its transitions" in refusal(capsys, *words, "--stop", "0.05")
+
+
+IN_CONTEXTS = """
+arms = ["a", "b", "c"]
+contexts = ["x", "y"]
+[models]
+low = {x = [0.1, 0.2, 0.3], y = [0.3, 0.2, 0.1]}
+high = {x = [0.7, 0.8, 0.9], y = [0.9, 0.8, 0.7]}
+"""
+
+
+def test_true_means_are_given_context_by_context(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(IN_CONTEXTS)
+    problem = load_problem(file)
+    assert _by_context(problem, [1, 2, 3, 4, 5, 6]) == [[1, 2, 3], [4, 5, 6]]
+    two = load_problem("paper:two")
+    assert _by_context(two, [1, 2, 3]) == [1, 2, 3], "checked where contexts or not are the same"
+    words = ("simulate", str(file), "--runs", "2", "--horizon", "10", "--policy", "ucb1", "--json")
+    code, out, err = run(capsys, *words, "--truth-means", "0.1,0.2,0.3,0.6,0.5,0.4")
+    assert (code, err) == (0, ""), "no note: a truth is named"
+    assert json.loads(out)["truth"] == "0.1,0.2,0.3,0.6,0.5,0.4"
+    assert refusal(capsys, *words, "--truth-means", "0.1") == (
+        "error: --truth-means has 1 value, and mine has 2 contexts of 3 arms: give 6, those of "
+        "context 'x' first\n"
+    )

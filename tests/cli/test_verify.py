@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from command import refusal, run
 from stores import PROBLEM, one, put
 
+from fpbandits.cli.verify import show_count
 from fpbandits.errors import InputError
 from fpbandits.logs.log import read_log
 from fpbandits.service.batches import handle_together
 from fpbandits.service.experiment import Experiment
+from fpbandits.service.export import export as export_log
 from fpbandits.service.messages import Ask, Request, Tell
 from fpbandits.service.store import open_store
+from fpbandits.service.verify import verify as verify_log
 
 
 @pytest.fixture
@@ -119,3 +125,85 @@ def test_arms_that_look_like_formulas_and_long_ones_come_back_from_an_export(
     out.write_text(f"unit,arm,reward\nu,{digits},1\nv,{digits}1,0\n")
     with pytest.raises(InputError, match="its name has 5,000 of 1000 letters"):
         read_log(out, unit="unit", arm="arm", reward="reward")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code", "lines"),
+    [
+        (
+            {"differences": 1200, "shown": ["first", "second"], "unchecked": 5},
+            1,
+            ["first", "second", "… and 1,198 more", "3,000 decisions, 1,200 differences"],
+        ),
+        (
+            {"differences": 1, "shown": ["first"]},
+            1,
+            ["first", "3,000 decisions, 1 difference"],
+        ),
+        (
+            {"unchecked": 1800},
+            0,
+            ["3,000 decisions, 1,200 as logged, 1,800 of other revisions not checked"],
+        ),
+        ({}, 0, ["3,000 decisions, all as logged"]),
+    ],
+)
+def test_what_was_found_in_words_and_as_json(
+    store: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    outcome: dict[str, Any],
+    code: int,
+    lines: list[str],
+) -> None:
+    usual = {"decisions": 3000, "differences": 0, "shown": [], "unchecked": 0, "deleting": ["f"]}
+    found = {**usual, **outcome}
+    service = sys.modules[verify_log.__module__]
+    monkeypatch.setattr(service, "verify", lambda *given: SimpleNamespace(**found))
+    said = "f is left out: it is being deleted\n"
+    assert run(capsys, "verify", str(store)) == (code, "".join(f"{x}\n" for x in lines), said)
+    printed = json.dumps({**found, "as_logged": code == 0}) + "\n"
+    assert run(capsys, "verify", str(store), "--json") == (code, printed, said)
+
+
+@pytest.mark.parametrize(
+    ("exported", "lines"),
+    [
+        (
+            {"counted": 1200, "inherited": 1000, "blocked": 1, "pending": 2},
+            [
+                "wrote 1,200 rewards, 1,000 of them inherited, to {}",
+                "1 reward behind 2 pending decisions do not count yet, and are left out",
+            ],
+        ),
+        ({"counted": 1, "inherited": 0, "blocked": 0, "pending": 3}, ["wrote 1 reward to {}"]),
+    ],
+)
+def test_what_was_exported_in_words_and_as_json(
+    store: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    exported: dict[str, int],
+    lines: list[str],
+) -> None:
+    service = sys.modules[export_log.__module__]
+    monkeypatch.setattr(service, "export", lambda *given: SimpleNamespace(**exported))
+    words = ("export", str(store), "log.csv", "--experiment", "e")
+    said = "".join(f"{line}\n" for line in lines).format("log.csv")
+    assert run(capsys, *words) == (0, "", said)
+    assert run(capsys, *words, "--json") == (0, f"{json.dumps(exported)}\n", said)
+
+
+def test_a_terminal_is_shown_how_far_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with show_count("events") as tell:
+        tell(1200)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with show_count("events") as tell:
+        tell(1200)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "1,200 events" in err
+    assert err.endswith("\x1b[1A\x1b[2K"), "its line is erased"

@@ -13,7 +13,8 @@ def test_an_example_is_what_its_sentence_says(name: str) -> None:
     problem = example.make()
     assert problem.name == name
     assert example.sentence.endswith(".")
-    regimes = {case.truth: case.regime for case in analyze(problem, None).cases}
+    analysis = analyze(problem)
+    regimes = {case.truth: case.regime for case in analysis.cases}
     if name in ("pricing", "rate adaptation"):
         values = np.reshape(problem.rewards.content["value"], (-1, len(problem.arms)))
         assert (values == [float(arm.split()[0]) for arm in problem.arms]).all()
@@ -23,6 +24,6 @@ def test_an_example_is_what_its_sentence_says(name: str) -> None:
         assert regimes["worse"] == "logarithmic"
     if name == "paper:permutations":
         assert set(regimes.values()) == {"bounded"}
-        assert not any(case.confusion_set for case in analyze(problem).cases)
+        assert not any(case.confusion_set for case in analysis.cases)
     if name == "paper:grid":
-        assert analyze(problem).ties
+        assert analysis.ties

@@ -3,29 +3,21 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
-from stores import ahead, one, put
+from stores import CONTEXTS, PROBLEM, ahead, one, put
 
 from fpbandits.lab import following
 from fpbandits.lab.chart import HEIGHT
-from fpbandits.lab.following import Follower, Span
+from fpbandits.lab.following import Follower, Span, Summary
 from fpbandits.lab.live import events_picture, unit_table
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import Ask, Forget, Tell
 from fpbandits.service.migrate import migrate
-from fpbandits.service.store import Store, open_store
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = open_store(f"sqlite:///{tmp_path / 'store.db'}", make=True)
-    yield opened
-    opened.close()
+from fpbandits.service.store import Store
 
 
 def follower(store: Store, experiment: Experiment) -> Follower:
@@ -151,3 +143,78 @@ def test_the_bar_of_rewards_takes_in_those_that_expired(store: Store) -> None:
     follow.spans = {7: Span(Counter(decision=4, reward=2, expired=1, late=1))}
     heights = re.findall(r'<rect [^>]*height="([\d.]+)"', events_picture(follow))
     assert [float(height) / HEIGHT for height in heights] == [1, 3 / 4]
+
+
+def test_a_follower_begins_with_nothing(store: Store) -> None:
+    follow = follower(store, put(store))
+    assert not follow.read()
+    assert (follow.seconds, follow.spans, follow.latest_units) == (1.0, {}, [])
+    assert (follow.overall.rewards, follow.overall.total) == (0, 0.0)
+    assert follow.summary() == Summary(0, Counter(), Counter(), 0, 0, 0)
+    assert (follow.pending, follow.arms, follow.agent("u")) == (0, Counter(), None)
+
+
+def test_what_happens_to_the_experiment_is_not_counted(store: Store) -> None:
+    experiment = put(store)
+    one(store, experiment, Ask("u"))
+    kept = store.experiment("e")
+    assert kept is not None
+    store.change_experiment(kept, "closed", kind="closed")
+    follow = follower(store, experiment)
+    assert not follow.read()
+    assert follow.events == Counter(decision=1)
+    assert follow.latest_units == ["u"]
+
+
+def test_a_unit_of_which_little_is_known_has_no_verdict(store: Store) -> None:
+    experiment = put(store)
+    one(store, experiment, Ask("u"))
+    follow = follower(store, experiment)
+    follow.read()
+    summary = follow.summary()
+    assert (summary.units, summary.verdicts, summary.misfits) == (1, 0, 0)
+    assert summary.identified == Counter()
+    assert summary.best_fits == Counter(x=1), "the first, where all fit as well"
+
+
+def test_a_unit_that_no_model_fits_is_counted(store: Store) -> None:
+    """Arm a pays half of the time, and not 0.9 or 0.2 of it."""
+    experiment = put(store, policy="fp-ucb")
+    for number in range(150):
+        arm = one(store, experiment, Ask("odd"))["arm"]
+        reward = float(number % 4 in (1, 2)) if arm == "a" else 1.0
+        one(store, experiment, Tell(("odd", number), reward))
+    one(store, experiment, Ask("usual"))
+    follow = follower(store, experiment)
+    follow.read()
+    assert follow.summary().misfits == 1
+
+
+def test_a_verdict_is_needed_in_every_context(store: Store) -> None:
+    experiment = put(store, problem=CONTEXTS)
+    for unit, contexts in (("both", ("here", "there")), ("one", ("here",))):
+        for number, context in enumerate(contexts * 25):
+            arm = one(store, experiment, Ask(unit, context=context))["arm"]
+            pays = {"here": {"a": 0.9, "b": 0.5}, "there": {"a": 0.3, "b": 0.4}}[context][arm]
+            reward = float((number * 7919) % 10 < 10 * pays)
+            one(store, experiment, Tell((unit, number), reward))
+    follow = follower(store, experiment)
+    follow.read()
+    agents = [follow.agent(unit) for unit in ("both", "one")]
+    expected = [
+        agent is not None
+        and all(agent.verdict(0.05, context) is not None for context in ("here", "there"))
+        for agent in agents
+    ]
+    assert expected[0]
+    assert follow.summary().verdicts == sum(expected)
+
+
+def test_where_the_truth_moves_there_are_no_verdicts(store: Store) -> None:
+    moving = f"{PROBLEM}[transitions]\nx = {{x = 0.9, y = 0.1}}\ny = {{x = 0.1, y = 0.9}}\n"
+    experiment = put(store, problem=moving, policy="frugal")
+    one(store, experiment, Ask("u"))
+    follow = follower(store, experiment)
+    follow.read()
+    summary = follow.summary()
+    assert (summary.units, summary.verdicts) == (1, 0)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from threading import Event, Thread
+from types import SimpleNamespace
 
 import pytest
 
@@ -68,3 +69,24 @@ def test_it_stops_while_something_is_compiled(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(StoppedError):
         work.run()
     done.set()
+
+
+def test_a_policy_that_is_compiled_is_looked_at_ten_times_a_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waited: list[float] = []
+    compiler = SimpleNamespace(
+        join=lambda seconds: waited.append(seconds), is_alive=lambda: len(waited) < 3
+    )
+    monkeypatch.setattr(forecasts, "start_compiling", lambda *given: compiler)
+    monkeypatch.setattr(forecasts, "forecast", lambda *given, **named: SimpleNamespace(plot=None))
+    monkeypatch.setattr(forecasts, "draw", lambda figure, kind: kind.encode())
+    work = ForecastWork(TWO, 50)
+    assert (work.share, work.compiling, work.forecast, work.picture) == (0, 0, None, b"")
+    work._count_compilations(1)
+    work._count_compilations(1)
+    work._count_compilations(-1)
+    assert work.compiling == 1
+    work.run()
+    assert waited == [0.1] * 3
+    assert work.picture == b"svg"

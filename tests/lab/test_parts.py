@@ -1,241 +1,174 @@
-"""Parts of the page, used without a browser."""
+"""Building blocks of the page, used without a browser."""
 
 from __future__ import annotations
 
-import asyncio
-import sqlite3
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import closing
-from pathlib import Path
-from threading import Event
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 import pytest
-from nicegui import core, ui
-from nicegui.client import Client
-from nicegui.page import page
-from stores import one, put
+from nicegui import ElementFilter, ui
 
-import fpbandits as fpb
-from fpbandits.lab import play, watch
+from fpbandits.errors import InputError
+from fpbandits.lab.analysis import AnalysisPart
 from fpbandits.lab.examples import EXAMPLES
+from fpbandits.lab.forecast import ForecastPart
 from fpbandits.lab.live import LivePart
-from fpbandits.lab.models import ModelsPart
+from fpbandits.lab.parts import Notice, StartAndStop, button, number_of, offer, section, table
 from fpbandits.lab.play import PlayPart
-from fpbandits.lab.run import Run
 from fpbandits.lab.session import Session
-from fpbandits.lab.sheet import with_field, with_text
-from fpbandits.lab.simulations import Simulation, Work
+from fpbandits.lab.tasks import Stop, StoppedError
 from fpbandits.lab.watch import WatchPart
-from fpbandits.service.messages import Ask
-from fpbandits.service.store import Store, open_store
-from fpbandits.simulation.result import Result
-from fpbandits.simulation.spec import RunSpec
-
-PRICING = EXAMPLES["pricing"].make()
-TWO = EXAMPLES["paper:two"].make()
+from fpbandits.service.store import Store
 
 OnPage = Callable[[Coroutine[Any, Any, None]], None]
 
 
-@pytest.fixture
-def on_page(monkeypatch: pytest.MonkeyPatch) -> OnPage:
-    """Run a test within a page that no browser shows, and whose timers do not tick."""
-    monkeypatch.setattr(play, "compile_ahead", lambda *arguments: None)
-    monkeypatch.setattr(ui.timer, "_can_start", lambda timer: asyncio.Event().wait())
-
-    def run_test(test: Coroutine[Any, Any, None]) -> None:
-        async def within_page() -> None:
-            monkeypatch.setattr(core, "loop", asyncio.get_running_loop())
-            with Client(page("/"), request=None) as client:
-                await test
-            client.delete()
-
-        asyncio.run(within_page())
-
-    return run_test
-
-
-def said(part: LivePart | PlayPart | WatchPart) -> str:
-    return str(part._notice._line.text)
-
-
-def test_a_name_with_a_comma_can_be_edited(on_page: OnPage) -> None:
+def test_a_notice_says_and_warns(on_page: OnPage) -> None:
     async def test() -> None:
-        session = Session(EXAMPLES["cold start"].make())
-        part = ModelsPart(session)
-        session.change(with_field(session.sheet, "contexts", '"Bern, in the morning", evening'))
-        session.change(with_field(session.sheet, "contexts", f"{part._contexts.value}, night"))
-        assert session.sheet.contexts == ("Bern, in the morning", "evening", "night")
+        notice = Notice()
+        for words, tell, wrong in (
+            ("well", notice.say, False),
+            ("ill", notice.warn, True),
+            ("well again", notice.say, False),
+        ):
+            tell(words)
+            assert notice._line.text == words
+            assert ("wrong" in notice._line.classes) is wrong
+        with notice.refusals():
+            raise InputError("it cannot be")
+        assert (notice._line.text, "wrong" in notice._line.classes) == ("it cannot be", True)
+        with pytest.raises(ZeroDivisionError), notice.refusals():
+            raise ZeroDivisionError
 
     on_page(test())
 
 
-def test_a_run_that_is_left_before_it_begins_is_not_shown(
-    on_page: OnPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun, may_end = Event(), Event()
-
-    def slowly(*arguments: Any) -> Run:
-        begun.set()
-        may_end.wait()
-        return Run(*arguments)
-
-    monkeypatch.setattr(watch, "Run", slowly)
-
+def test_one_button_stands_out(on_page: OnPage) -> None:
     async def test() -> None:
-        part = WatchPart(Session(PRICING))
-        left = asyncio.create_task(part._play(1))
-        await asyncio.to_thread(begun.wait)
-        part._policy.value = "ucb1"
-        at_once = asyncio.create_task(part._play(1))
-        await asyncio.sleep(0)  # it waits for the other
-        part._policy.value = "thompson"
-        may_end.set()
-        await asyncio.gather(left, at_once)
-        assert part._run is None
-        assert said(part) == "Not begun: take a step, or play an arm."
-        await part._play(1)
-        assert part._run is not None
-        assert str(part._run.agent.policy) == "thompson"
+        usual, main = button("usual", print), button("main", print, main=True)
+        assert (usual.props.get("color"), main.props.get("color")) == (None, "primary")
+        assert ("outline" in usual.props, "unelevated" in usual.props) == (True, False)
+        assert ("outline" in main.props, "unelevated" in main.props) == (False, True)
+        (heading,) = ElementFilter(kind=ui.html).within(instance=section("Play"))
+        assert (heading.content, heading.props["tag"]) == ("Play", "h2")
 
     on_page(test())
 
 
-def test_who_plays_while_it_goes_on_by_itself_loses_no_click(on_page: OnPage) -> None:
+def test_work_is_started_watched_and_stopped(on_page: OnPage) -> None:
+    ticks: list[str] = []
+
     async def test() -> None:
-        part = WatchPart(Session(PRICING))
-        await part._play(0)
-        await asyncio.gather(part._go_on(1), part._play(1, "15 EUR"), part._go_on(1))
-        assert part._run is not None
-        assert [step.arm for step in part._run.steps][1:] == ["15 EUR"]
+        controls = StartAndStop("Go", print, lambda: ticks.append("tick"), "how far it is")
+        buttons = (controls._start, controls._stop)
+        assert [each.text for each in buttons] == ["Go", "Stop"]
+        assert [each.props.get("color") for each in buttons] == ["primary", None]
+        assert controls._timer.interval == 0.2
+        assert (controls._bar.value, controls._bar.props["aria-label"]) == (0, "how far it is")
+        (progress,) = ElementFilter(kind=ui.linear_progress)
+        assert not list(ElementFilter(kind=ui.label).within(instance=progress))
+        controls.stop()  # there is nothing to stop
+
+        def states() -> tuple[bool, bool, bool]:
+            return controls._start.enabled, controls._stop.enabled, controls.is_running
+
+        assert states() == (True, False, False)
+        event = Stop()
+        with suppress(StoppedError), controls.running(event):
+            assert states() == (False, True, True)
+            controls._tick()
+            assert ticks == ["tick"]
+            controls.show(0.25)
+            controls.stop()
+            event.check()
+        assert event.is_set()
+        assert states() == (True, False, False)
+        controls._tick()
+        assert ticks == ["tick"], "no tick when it has ended"
+        assert controls._bar.value == 0.25
 
     on_page(test())
 
 
-@pytest.fixture(scope="module")
-def result() -> Result:
-    return fpb.simulate(TWO, ["ucb1"], horizon=10, runs=2)
-
-
-def test_play_says_whose_result_it_shows(
-    on_page: OnPage, monkeypatch: pytest.MonkeyPatch, result: Result
-) -> None:
-    may_end = Event()
-    may_end.set()
-
-    def play_at_will(work: Work) -> None:
-        may_end.wait()
-        work.show(result)
-
-    monkeypatch.setattr(Work, "play", play_at_will)
+def test_work_of_a_tab_that_is_closed_is_stopped(on_page: OnPage) -> None:
+    event = Stop()
 
     async def test() -> None:
-        session = Session(TWO)
-        part = PlayPart(session)
-        changed, played = "The models have changed", "played 2 runs of each policy"
-        await part._start()
-        assert said(part) == played
-        session.change(with_text(session.sheet, 0, 1, "0.8"))
-        assert changed in said(part)
-        session.undo()
-        assert said(part) == played
-        session.change(with_text(session.sheet, 0, 1, "much"))
-        assert "last table without mistakes" in said(part)
-        await part._start()
-        assert said(part) == f"{played}. This is for the last table without mistakes."
-        may_end.clear()
-        running = asyncio.create_task(part._start())
-        await asyncio.sleep(0)
-        session.change(with_text(session.sheet, 0, 1, "0.8"))
-        may_end.set()
-        await running
-        assert said(part).startswith(f"{played}. {changed}")
+        controls = StartAndStop("Go", print, print, "")
+        with controls.running(event):
+            pass
+        assert not event.is_set()
+
+    on_page(test())
+    assert event.is_set()
+
+
+def test_a_choice_stays_while_it_is_offered(on_page: OnPage) -> None:
+    async def test() -> None:
+        choice = ui.select([])
+        offer(choice, ("a", "b"), "b")
+        assert (choice.options, choice.value) == (["a", "b"], "b")
+        offer(choice, {"b": "the second", "c": "the third"}, "c")
+        assert (choice.options, choice.value) == ({"b": "the second", "c": "the third"}, "b")
+        offer(choice, ("a", "c"), "a")
+        assert choice.value == "a"
+        offer(choice, (), None)
+        assert (choice.options, choice.value) == ([], None)
 
     on_page(test())
 
 
-def test_a_band_can_be_chosen_before_there_is_a_result(on_page: OnPage, result: Result) -> None:
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("100", 100),
+        ("1e3", 1000),
+        ("1.5", 1.5),
+        ("9007199254740993", 2**53 + 1),
+        ("1_000", "1_000"),
+        ("many", "many"),
+        ("inf", float("inf")),
+        (None, None),
+    ],
+)
+def test_numbers_as_people_type_them(text: object, number: object) -> None:
+    found = number_of(text)
+    assert (found, type(found)) == (number, type(number))
+
+
+def test_what_is_made_here_is_shown_with_its_styles(on_page: OnPage, store: Store) -> None:
+    """A browser that sanitizes HTML drops the styles of tables; only captions have none."""
+
     async def test() -> None:
-        part = PlayPart(Session(TWO))
-        work = part._work = Work(Simulation(TWO, ("ucb1",), RunSpec()))
-        part._band.value = "std"
-        await part._redraw()
-        work.show(result)
-        expected = Work(work.simulation, band="std")
-        expected.show(result)
-        assert work.picture == expected.picture
-        assert work.band == "std"
+        session = Session(EXAMPLES["pricing"].make())
+        AnalysisPart(session)
+        for part in (ForecastPart, PlayPart, WatchPart):
+            part(session)
+        LivePart(store)
+        table()
+        elements = list(ElementFilter(kind=ui.html))
+        sanitized = [each for each in elements if each.props["sanitize"]]
+        assert [each.props["tag"] for each in sanitized] == ["figcaption"]
+        assert len(elements) > 20
 
     on_page(test())
 
 
-def test_a_model_named_prior_can_be_the_truth(on_page: OnPage) -> None:
+def test_one_can_type_to_find_a_model_or_an_experiment(on_page: OnPage, store: Store) -> None:
     async def test() -> None:
-        session = Session(TWO)
-        part = PlayPart(session)
-        assert dict(part._truth.options)["prior"] != "prior"
-        session.change(with_text(session.sheet, 0, 0, "prior"))
-        assert part._truth.options == {"prior": "prior", "theta2": "theta2"}
-
-    on_page(test())
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = open_store(f"sqlite:///{tmp_path / 'store.db'}", make=True)
-    yield opened
-    opened.close()
-
-
-def delete(store: Store, name: str) -> None:
-    kept = store.experiment(name)
-    assert kept is not None
-    store.change_experiment(kept, "deleting")
-    while store.delete_some(kept.id):
-        pass
-
-
-def test_a_deleted_experiment_is_not_followed(on_page: OnPage, store: Store) -> None:
-    async def test() -> None:
-        one(store, put(store), Ask("user"))
-        part = LivePart(store)
-        await part._look()
-        follower = part._follower
-        assert follower is not None
-        assert follower.events.total() == 1
-        await part._look()
-        assert part._follower is follower
-        delete(store, "e")
-        put(store, policy="frugal")  # another one of the same name
-        await part._look()
-        assert part._follower is not None
-        assert part._follower.events.total() == 0
-        assert said(part).startswith("e: frugal on 2 models")
-        part._name.value = "user"
-        assert part._unit.content
-        delete(store, "e")
-        await part._look()
-        assert said(part) == "There are no experiments in this store yet."
-        for shown in (part._counts, part._arms, part._models, part._unit):
-            assert shown.content == ""
-
-    on_page(test())
-
-
-def test_an_experiment_that_cannot_be_read_is_said_to_be_so(
-    on_page: OnPage, store: Store, tmp_path: Path
-) -> None:
-    put(store, "spoiled")
-    with closing(sqlite3.connect(tmp_path / "store.db")) as connection, connection:
-        connection.execute(
-            "UPDATE experiments SET definition = replace(definition, 'ucb1', 'later')"
-        )
-
-    async def test() -> None:
-        part = LivePart(store)
-        for _ in range(2):
-            await part._look()
-            assert "unknown policy 'later'" in said(part)
+        session = Session(EXAMPLES["pricing"].make())
+        AnalysisPart(session)
+        WatchPart(session)
+        LivePart(store)
+        choices = ElementFilter(kind=ui.select)
+        found = {each.props["label"]: bool(each.props.get("use-input")) for each in choices}
+        assert found == {
+            "if the truth is": True,
+            "policy": False,
+            "truth": True,
+            "speed": False,
+            "experiment": True,
+        }
 
     on_page(test())

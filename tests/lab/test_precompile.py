@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -59,3 +60,27 @@ def test_nothing_is_said_of_what_cannot_be_compiled_and_no_file_is_run(
     refused.join()
     assert start_compiling("fp-ucb", EXAMPLES["cold start"].make()) is not refused
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_problem_of_one_model_will_do() -> None:
+    """Where playing it fails, the next who asks tries again, in another thread."""
+    one_model = fpb.Problem.bernoulli([[0.5, 0.4]])
+    first = start_compiling("ucb1", one_model)
+    first.join()
+    assert start_compiling("ucb1", one_model) is first
+
+
+def test_names_with_options_are_compiled_ahead_and_files_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[str] = []
+
+    def note(name: str, problem: fpb.Problem) -> Thread:
+        begun.append(name)
+        done = Thread()
+        done.start()
+        return done
+
+    monkeypatch.setattr(precompile, "start_compiling", note)
+    compile_ahead(["fp-ucb:slack=0.1", "mine.py:Mine", "ucb1"], TWO).join()
+    assert begun == ["ucb1", "fp-ucb:slack=0.1"]

@@ -77,6 +77,14 @@ def test_marks_are_where_the_context_is(context: int, name: str) -> None:
     assert f"context '{name}', arm 'sports'" in mark.message
 
 
+def test_all_bad_cells_are_marked_in_all_contexts() -> None:
+    sheet = with_text(with_text(COLD_START, 0, 1, "2"), 3, 4, "x", context=1)
+    marks = {(mark.part, mark.row, mark.column) for mark in read(sheet).marks}
+    assert marks == {("cell", 0, 0), ("cell", 3, 7)}
+    gaussian = with_field(with_field(sheet, "family", "gaussian"), "deviation", "1")
+    assert the_mark(gaussian)[2:4] == (3, 7), "2 may be a mean there"
+
+
 def test_thousands_of_bad_cells_are_not_read_one_by_one() -> None:
     sheet = sheet_of(Problem.bernoulli(np.full((200, 10), 0.5)))
     bad = replace(sheet, cells=tuple(("9",) * 10 for _ in sheet.cells))

@@ -6,7 +6,8 @@ import pytest
 from fpbandits.agent.agent import Agent
 from fpbandits.errors import InputError
 from fpbandits.lab.examples import EXAMPLES
-from fpbandits.lab.run import MOST_STEPS, Run, describe
+from fpbandits.lab.run import MOST_STEPS, RulingOut, Run, describe
+from fpbandits.problem.problem import Problem
 
 TWO = EXAMPLES["paper:two"].make()
 
@@ -27,7 +28,7 @@ def test_a_run_is_an_agent_that_is_told_at_once() -> None:
 
 
 def test_your_plays_count_and_the_suggestion_is_kept() -> None:
-    run = Run(TWO, "fp-ucb", "theta1")
+    run = Run(TWO, "fp-ucb", "theta1", 0)
     for arm in ("arm2", "arm2", "arm1"):
         expected = run.suggestion.arm
         step = run.play(arm)
@@ -66,7 +67,7 @@ def test_rewards_have_the_truths_means(name: str) -> None:
 
 def test_contexts_come_by_their_shares() -> None:
     problem = EXAMPLES["cold start"].make()
-    run = Run(problem, "ucb1", "fan")
+    run = Run(problem, "ucb1", "fan", 0)
     mornings = sum(run.play().context == "morning" for _ in range(1000))
     assert abs(mornings - 400) < 6 * np.sqrt(240)  # fails once in 10^9 seeds
 
@@ -92,16 +93,116 @@ def test_what_is_said_to_rule_a_model_out_does_and_less_does_not(name: str, poli
 
 
 def test_how_models_stand_is_described() -> None:
-    run = Run(TWO, "fp-ucb", "theta1")
+    run = Run(TWO, "fp-ucb", "theta1", 0)
     for _ in range(6):
         run.play()
     assert describe(run).startswith("2 models of 2 left. Next to go is theta2: ")
     for _ in range(400):
         run.play()
     assert describe(run) == "Only theta1 is left."
-    assert describe(Run(TWO, "ucb1", "theta1")).startswith("2 models of 2 left.")
+    assert describe(Run(TWO, "ucb1", "theta1", 0)).startswith("2 models of 2 left.")
 
 
 def test_a_truth_must_be_a_model() -> None:
     with pytest.raises(InputError, match="unknown model 'theta9'"):
-        Run(TWO, "ucb1", "theta9")
+        Run(TWO, "ucb1", "theta9", 0)
+
+
+def test_a_run_begins_with_nothing() -> None:
+    run = Run(TWO, "ucb1", "theta1", 0)
+    assert (run.t, run.regret, list(run.steps), run.context) == (0, 0.0, [], None)
+    assert run.plays.tolist() == run.sums.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("name", ["pricing", "cold start", "rate adaptation"])
+def test_plays_sums_and_regret_are_those_of_its_steps(name: str) -> None:
+    """The regret is what the best arm of each context would have earned more, on average."""
+    problem = EXAMPLES[name].make()
+    run = Run(problem, "ucb1", problem.models[1], 3)
+    for arm in (*problem.arms, *problem.arms[1:], None, None):
+        run.play(arm)
+    arms, contexts = problem.arms, problem.contexts or (None,)
+    means = problem.rewards.means[1].reshape(len(contexts), len(arms))
+    plays, sums, regret = np.zeros(means.shape), np.zeros(means.shape), 0.0
+    for t, step in enumerate(run.steps, 1):
+        place = contexts.index(step.context), arms.index(step.arm)
+        plays[place] += 1
+        sums[place] += step.reward
+        regret += means[place[0]].max() - means[place]
+        assert step.t == t
+    assert run.t == 2 * len(arms) + 1
+    assert run.plays.tolist() == plays.ravel().tolist()
+    assert run.sums == pytest.approx(sums.ravel())
+    assert run.regret == pytest.approx(regret)
+
+
+def fewest_to_rule_out(run: Run, model: str) -> int | None:
+    """Try each pair, and the smallest and the largest reward, up to 32 times each."""
+    found = []
+    for pair, extremes in enumerate(run._extremes):
+        context, arm = divmod(pair, len(run.problem.arms))
+        name = run.problem.contexts[context] if run.problem.contexts else None
+        for reward in extremes:
+            agent = Agent.from_state(run.agent.state(), run.problem)
+            for rewards in range(1, 33):
+                agent.observe(run.problem.arms[arm], reward, name)
+                if model not in agent.plausible():
+                    found.append(rewards)
+                    break
+    return min(found, default=None)
+
+
+@pytest.mark.filterwarnings("ignore")  # rewards that look odd
+@pytest.mark.parametrize("seed", range(6))
+def test_no_fewer_rewards_rule_a_model_out(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    for contexts in ((), ("x", "y")):
+        shape = (3, len(contexts) or 1, 3)
+        means = random.integers(1, 20, shape) / 20
+        table = means if contexts else means[:, 0]
+        problem = Problem.bernoulli(table, contexts=list(contexts) or None)
+        run = Run(problem, "frugal", "theta1", seed)
+        for _ in range(2):
+            run.play()
+        model, ruling_out = run.next_ruled_out() or ("", None)
+        if not model:
+            continue
+        assert model == list(run.agent.plausible())[-1]
+        found = None if ruling_out is None else ruling_out.rewards
+        assert found == fewest_to_rule_out(run, model)
+
+
+def test_arms_that_differ_most_are_tried() -> None:
+    """Of 30 arms, only the last one tells the models apart."""
+    means = [[0.9] * 29 + [0.2], [0.9] * 29 + [0.1]]
+    problem = Problem.gaussian(means, 0.05)
+    found = Run(problem, "frugal", "theta1", 0).next_ruled_out()
+    assert found is not None
+    assert found[1] is not None
+    assert found[1].pair == "arm30"
+
+
+@pytest.mark.parametrize(
+    ("ruling_out", "words"),
+    [
+        (RulingOut("12 EUR", 1.23456, 1), "a reward of 1.235 from 12 EUR would rule it out"),
+        (
+            RulingOut("a", 0.0, 2),
+            "2 rewards in a row of 0 from a would rule it out",
+        ),
+    ],
+)
+def test_what_would_rule_a_model_out_in_words(ruling_out: RulingOut, words: str) -> None:
+    assert str(ruling_out) == words
+
+
+def test_models_that_stay_or_have_gone_are_described() -> None:
+    same = Run(Problem.bernoulli([[1.0, 1.0], [1.0, 1.0]]), "ucb1", "theta1", 0)
+    assert describe(same) == (
+        "2 models of 2 left. Next to go is theta2, but no 32 equal rewards of a single arm would "
+        "rule it out."
+    )
+    gone = Run(Problem.bernoulli([[1.0, 0.4]]), "fp-ucb", "theta1", 0)
+    assert describe(gone) == "Only theta1 is left."
+    gone.agent.observe("arm1", 0.0)
+    assert describe(gone) == "No model fits any more."

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import logging
 import signal
+import socket
 import subprocess
 import urllib.error
 import urllib.request
+import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from command import COMMAND
 from waiting import LONG
 
 from fpbandits.errors import InputError
+from fpbandits.lab import server
+from fpbandits.lab.analysis import analyze_as_html
 from fpbandits.lab.server import HOST, Guard, listen_on
+from fpbandits.lab.tasks import stop_all
+from fpbandits.problem.builtin import built_in
+from fpbandits.problem.problem import Problem
 
 
 @contextmanager
@@ -114,3 +125,106 @@ def test_a_port_is_taken_by_one() -> None:
         port = first.getsockname()[1]
         with pytest.raises(InputError, match=rf"--port {port} cannot be used"), listen_on(port):
             pass
+
+
+@pytest.mark.parametrize(("code", "kind"), [(403, "http"), (None, "websocket")])
+def test_without_a_token_one_is_told_where_to_find_it(code: int | None, kind: str) -> None:
+    sent = served_by(Guard(passed, "secret"), kind)
+    if code is None:
+        assert [each["type"] for each in sent] == ["websocket.close"]
+        return
+    assert sent[0]["status"] == code
+    words = b"Open the address that `fpbandits lab` printed: it holds a token.\n"
+    assert sent[1]["body"] == words
+
+
+def test_what_is_no_request_is_passed_on() -> None:
+    assert served_by(Guard(passed, "secret"), "lifespan") == [{"type": "passed"}]
+
+
+def test_the_page_is_set_up_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings: dict[str, Any] = {}
+    ended: list[Any] = []
+    fake = SimpleNamespace(
+        page=lambda place: lambda build: build,
+        run_with=lambda lab, **given: settings.update(given),
+    )
+    monkeypatch.setattr(server, "ui", fake)
+    monkeypatch.setattr(server, "pages", SimpleNamespace(on_shutdown=ended.append))
+    logger = logging.getLogger("uvicorn.error")
+    before = list(logger.filters)
+    try:
+        lab = server.application(built_in("paper:two"), token="secret")
+        told = [
+            bool(logger.filter(logger.makeRecord("", 40, "", 0, words, (), None)))
+            for words in ("a timeout of a browser", "something else")
+        ]
+    finally:
+        logger.filters = before
+    assert told == [False, True]
+    icon = settings.pop("favicon")
+    assert icon.startswith("<svg ")
+    assert settings == {
+        "title": "fpbandits lab",
+        "dark": None,
+        "language": "en-US",
+        "tailwind": False,
+        "show_welcome_message": False,
+        "reconnect_timeout": 300.0,
+        "message_history_length": 300,
+    }
+    assert ended == [stop_all]
+    assert [each.kwargs for each in lab.user_middleware] == [
+        {"allowed_hosts": ["127.0.0.1", "localhost"]},
+        {"token": "secret"},
+    ]
+    assert (lab.docs_url, lab.redoc_url, lab.openapi_url) == (None, None, None)
+
+
+@pytest.mark.parametrize("in_browser", [True, False])
+def test_it_is_served_until_it_is_interrupted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], in_browser: bool
+) -> None:
+    problem = built_in("paper:two")
+    configured: list[Any] = []
+    begun: list[tuple[Any, Any]] = []
+    left: list[tuple[float, int]] = []
+
+    def application(given: Problem, store: object, *, token: str) -> str:
+        assert (given, store) == (problem, None)
+        return token
+
+    def thread(*, target: Any, args: list[Any], daemon: bool) -> Any:
+        assert daemon
+        begun.append((target, args))
+        return SimpleNamespace(start=lambda: None)
+
+    def interrupted(sockets: list[socket.socket]) -> None:
+        (listener,) = sockets
+        configured.append(listener.getsockname()[1])
+        raise KeyboardInterrupt
+
+    def configure(app: str, **settings: Any) -> None:
+        configured.append((app, settings))
+
+    monkeypatch.setattr(server, "application", application)
+    monkeypatch.setattr(server, "threading", SimpleNamespace(Thread=thread))
+    monkeypatch.setattr(server, "leave", lambda *given: left.append(given))
+    fake = SimpleNamespace(Config=configure, Server=lambda config: SimpleNamespace(run=interrupted))
+    monkeypatch.setattr(server, "uvicorn", fake)
+    with pytest.raises(KeyboardInterrupt):
+        server.serve(problem, 0, store=None, open_browser=in_browser)
+    (token, settings), port = configured
+    assert settings == {"log_level": "warning", "timeout_graceful_shutdown": 1}
+    assert len(base64.urlsafe_b64decode(token + "=")) == 32, "256 bits"
+    address = f"http://127.0.0.1:{port}/?token={token}"
+    assert capsys.readouterr().out == f"lab at {address}\n"
+    browsed = [args for target, args in begun if target is webbrowser.open]
+    assert browsed == ([[address]] if in_browser else [])
+    assert [args for target, args in begun if target is analyze_as_html] == [[problem, "theta1"]]
+    assert left == [(3.0, 130)]
+
+
+def test_a_problem_that_is_too_large_is_refused_before_it_listens() -> None:
+    with pytest.raises(InputError, match="too many for a table on a page"):
+        server.serve(Problem.bernoulli(np.full((5001, 2), 0.5)), -1, store=None, open_browser=False)

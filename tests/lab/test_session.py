@@ -7,7 +7,7 @@ import pytest
 
 from fpbandits.errors import InputError
 from fpbandits.lab.examples import EXAMPLES
-from fpbandits.lab.session import Session, problem_from_upload
+from fpbandits.lab.session import LARGEST, TOO_LARGE, Session, file_name, problem_from_upload
 from fpbandits.lab.sheet import HEAD, sheet_of, with_field, with_pasted, with_text
 from fpbandits.problem.files import SIZE_LIMITS, load_problem, problem_to_toml
 
@@ -120,3 +120,28 @@ def test_a_bad_file_is_refused_by_its_own_name(name: str, content: bytes, words:
     assert words in str(caught.value)
     assert "/tmp" not in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("prices/2 …", "prices-2"),
+        ("größe_1.5", "größe_1.5"),
+        (".-hidden.", "hidden"),
+        ("…", "problem"),
+        ("a" * 100, "a" * 80),
+    ],
+)
+def test_names_of_files(name: str, file: str) -> None:
+    assert file_name(name) == file
+
+
+def test_the_largest_file_is_that_of_the_largest_kind() -> None:
+    assert max(SIZE_LIMITS.values()) == LARGEST
+    mebibytes = f"{LARGEST / 1024 / 1024:g} MiB"
+    assert TOO_LARGE == f"this file is larger than {mebibytes}, more than any problem file may be"
+
+
+def test_a_file_without_a_name_is_called_problem() -> None:
+    with pytest.raises(InputError, match=r"^problem: unknown file ending"):
+        problem_from_upload("", b"x")

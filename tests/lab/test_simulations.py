@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Thread
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -146,3 +147,116 @@ def test_an_edited_builtin_is_not_taken_for_the_builtin() -> None:
     lines = python_lines(simulation, band="ci", bounds=False)
     assert "load_problem('paper-two.toml')" in lines
     assert "horizon=500" in lines
+
+
+class Compiler:
+    """A thread that compiles a policy, and is done when it has been waited for so often."""
+
+    def __init__(self, patience: int) -> None:
+        self.patience, self.waited = patience, list[float]()
+
+    def join(self, seconds: float) -> None:
+        self.waited.append(seconds)
+
+    def is_alive(self) -> bool:
+        return len(self.waited) < self.patience
+
+
+def test_who_is_not_on_disk_is_waited_for_and_the_next_not_for_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Policies without models come first: ucb1 is there, moss and frugal must be compiled."""
+    compilers = {"ucb1": Compiler(1), "moss": Compiler(3), "frugal": Compiler(2)}
+    played: list[tuple[tuple[str, ...], int]] = []
+
+    def simulate(part: Simulation, runs: int, *others: Any) -> Any:
+        played.append((part.policies, runs))
+        return SimpleNamespace(runs=runs)
+
+    monkeypatch.setattr(simulations, "start_compiling", lambda name, problem: compilers[name])
+    monkeypatch.setattr(simulations, "_simulate", simulate)
+    spec = RunSpec(truth="theta1", horizon=10, runs=1)
+    notes = Notes(Simulation(TWO, ("frugal", "ucb1", "moss"), spec))
+    notes.play()
+    assert {name: compiler.waited for name, compiler in compilers.items()} == {
+        "ucb1": [0.7],
+        "moss": [0.7, 0.1, 0.1],
+        "frugal": [0.0, 0.1],
+    }
+    whole = ("frugal", "ucb1", "moss")
+    assert played == [(("ucb1",), 2), (("ucb1", "moss"), 2), (whole, 1)]
+    assert notes.compiled == ["moss", None, "frugal", None]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "runs", "partial"),
+    [
+        (0.125, 60, [2, 10, 18, 27, 40, 60]),  # eight per second, or half as many again
+        (9.0, 10, [2, 3, 4, 6, 9, 10]),
+        (0.1, 2, [2]),
+        (0.1, 1, [1]),
+    ],
+)
+def test_a_partial_result_comes_every_second(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, runs: int, partial: list[int]
+) -> None:
+    """``seconds`` is what a run takes; stored ones take no time."""
+    clock = SimpleNamespace(now=100.0, played=0)
+    shares: list[float] = []
+
+    def simulate(simulation: Simulation, wanted: int, note: Any, out: Path) -> Any:
+        clock.now += seconds * (wanted - clock.played)
+        clock.played = wanted
+        note("ucb1", 1.0, 0.5)
+        shares.append(work.share)
+        return SimpleNamespace(runs=wanted)
+
+    monkeypatch.setattr(simulations, "time", SimpleNamespace(perf_counter=lambda: clock.now))
+    monkeypatch.setattr(simulations, "_simulate", simulate)
+    monkeypatch.setattr(Work, "_wait_for_compiler", lambda work: None)
+    spec = RunSpec(truth="theta1", horizon=10, runs=runs)
+    work = Notes(Simulation(TWO, ("ucb1",), spec))
+    assert work.share == 0
+    work.play()
+    assert [result.runs for result in work.shown] == partial
+    assert shares == [0.5 * wanted / runs for wanted in partial]
+
+
+def test_a_result_is_whole_if_it_has_all_policies() -> None:
+    result = fpb.simulate(TWO, "ucb1", horizon=10, runs=2)
+    for policies, is_whole in ((("ucb1",), True), (("ucb1", "frugal"), False)):
+        work = Work(Simulation(TWO, policies, SPEC))
+        assert not work.is_whole
+        assert (work.band, work.bounds) == ("ci", False)
+        work.result = result
+        assert work.is_whole is is_whole
+
+
+@pytest.mark.parametrize(
+    ("problem", "spec", "arguments", "drawing"),
+    [
+        (
+            TWO,
+            RunSpec(truth="theta2", horizon=10**6, runs=7, seed=3),
+            "load_problem('paper:two')\n|'theta2', horizon=10**6, runs=7, seed=3)",
+            "'regret.svg', band='ci')",
+        ),
+        (
+            EXAMPLES["pricing"].make(),
+            RunSpec(truth="prior", horizon=1500, runs=7, seed=3, shuffle=True, delay="batch:3"),
+            "load_problem('pricing.toml')  # saved on the page, under Models\n|'prior', "
+            "horizon=1500, runs=7, seed=3, shuffle=True, delay='batch:3')",
+            "'regret.svg', band='ci', bounds=True)",
+        ),
+    ],
+)
+def test_the_lines_in_full(problem: Problem, spec: RunSpec, arguments: str, drawing: str) -> None:
+    loading, playing = arguments.split("|")
+    lines = python_lines(
+        Simulation(problem, ("ucb1", "moss"), spec), band="ci", bounds="bounds" in drawing
+    )
+    assert lines == (
+        f"import fpbandits as fpb\n\nproblem = fpb.{loading}"
+        f"result = fpb.simulate(problem, ['ucb1', 'moss'], truth={playing}\n"
+        f"print(result)\nresult.plot({drawing}\nresult.to_csv('regret.csv')"
+    )

@@ -44,9 +44,10 @@ def analyze(
     if truth == "all" and "all" not in loaded.models:
         truth = None
     # Drawn before the analysis, which may be long, and written after it has succeeded.
-    figure = structure_figure(loaded) if plot is not None else None
+    if plot is not None:
+        figure = structure_figure(loaded)
     analysis = analyze(loaded, truth=truth, progress=track_cases)
-    if plot is not None and figure is not None:
+    if plot is not None:
         save_figure(figure, plot)
     print_result(
         json, analysis.as_dict, lambda: analysis_table(analysis, loaded, bounds=bounds), 80

@@ -54,7 +54,7 @@ class AnalysisPart:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._requests = 0  # made so far; only the answer to the latest is shown
+        self._latest = object()  # the latest request; only its answer is shown
         self._truth = ui.select([], label="if the truth is", with_input=True)
         self._truth.classes("field").on_value_change(self._choose)
         self._notice = Notice()
@@ -62,7 +62,7 @@ class AnalysisPart:
         with ui.element("div").classes("pictures"):
             with ui.element("figure"):
                 self._means = ui.html(sanitize=False).classes("picture")
-                self._range = ui.html(sanitize=True, tag="figcaption")
+                self._range = ui.html(tag="figcaption")
             with ui.element("figure"):
                 self._confusion = ui.html(sanitize=False).classes("picture")
                 legend = "".join(
@@ -95,17 +95,17 @@ class AnalysisPart:
 
     def _request(self, problem: Problem, truth: str) -> None:
         """Have a problem analyzed once the present event is handled."""
-        self._requests += 1
-        ui.timer(0, lambda request=self._requests: self._update(problem, truth, request), once=True)
+        request = self._latest = object()
+        ui.timer(0, lambda: self._update(problem, truth, request), once=True)
 
-    async def _update(self, problem: Problem, truth: str, request: int) -> None:
+    async def _update(self, problem: Problem, truth: str, request: object) -> None:
         """Analyze a problem and show the result, unless there is a newer request."""
-        if request != self._requests:
+        if request is not self._latest:
             return
         analyzed = None
         with self._notice.refusals():
             analyzed = await run.io_bound(analyze_as_html, problem, truth)
-        if analyzed is None or request != self._requests:  # an error, or a newer request
+        if analyzed is None or request is not self._latest:  # an error, or a newer request
             return
         low, high = problem.range
         scale = f"rewards in [{low:g}, {high:g}]" if problem.rewards.bounded else "unit of rewards"

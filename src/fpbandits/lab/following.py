@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fpbandits.agent.agent import Agent
-from fpbandits.errors import ConflictError, Error
+from fpbandits.errors import Error, InputError
 from fpbandits.service.experiment import Experiment, Kept
 from fpbandits.service.step import (
     DECISION,
@@ -151,7 +151,7 @@ class Follower:
         """Count an event in its span, unless it was inherited."""
         if event.kind == OBSERVED:
             return
-        if event.kind == DECISION and event.arm is not None:
+        if event.arm is not None:  # a decision
             self.arms[event.arm] += 1
         reward = event.reward if event.kind in (REWARD, EXPIRED) else None
         new = Span(Counter([event.kind]), int(reward is not None), reward or 0.0)
@@ -216,7 +216,8 @@ class Follower:
         except Error:  # a state that is spoiled concerns no other unit
             return None
         blocked = sum(arm.rewards for arm in agent.blocked.values())
-        return UnitState(tuple(agent.plausible()), agent.misfits > 0, blocked, _has_verdict(agent))
+        misfits = bool(agent.misfits)
+        return UnitState(tuple(agent.plausible()), misfits, blocked, _has_verdict(agent))
 
 
 def _has_verdict(agent: Agent) -> bool:
@@ -224,5 +225,5 @@ def _has_verdict(agent: Agent) -> bool:
     contexts = agent.problem.contexts or (None,)
     try:
         return all(agent.verdict(ERROR, context) is not None for context in contexts)
-    except ConflictError:  # under a change rate, or without a posterior
+    except InputError:  # under a change rate, where the truth moves, or without a posterior
         return False

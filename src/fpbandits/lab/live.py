@@ -46,7 +46,6 @@ class LivePart:
         self._kept: dict[str, Kept] = {}  # the experiments in the store, by name
         self._chosen: Kept | None = None
         self._follower: Follower | None = None  # of the chosen experiment, if it can be read
-        self._busy = False  # whether the store is being read
         self._choice = ui.select([], label="experiment", with_input=True)
         self._choice.classes("field").on_value_change(self._choose)
         self._notice = Notice()
@@ -95,9 +94,6 @@ class LivePart:
 
     async def _look(self) -> None:
         """Read some new events and show them."""
-        if self._busy:
-            return
-        self._busy = True
         try:
             experiments = await run.io_bound(self._store.experiments)
             if experiments is None:  # the lab is shutting down
@@ -119,8 +115,6 @@ class LivePart:
                 await self._show_report(follower)
         except Error as error:
             self._notice.warn(f"{error}; looking again in {_READ_EVERY:g} s")
-        finally:
-            self._busy = False
 
     def _show(self, follower: Follower, summary: Summary, more: bool) -> None:
         """Show an experiment; ``more`` tells whether its log has events that were not read yet."""
@@ -171,7 +165,7 @@ def counts_table(follower: Follower, summary: Summary) -> str:
     latest = f"of {counted(summary.units, 'unit')} with the latest events"
     overall = follower.overall
     mean = f"{overall.total / overall.rewards:.4g}" if overall.rewards else ""
-    identified = summary.identified.total()
+    identified, misfits = summary.identified.total(), "units that no model fits"
     rows = [
         [Strong("mean reward"), f"of {counted(overall.rewards, 'reward')} that count", mean],
         ["decisions", "", f"{follower.events[DECISION]:,}"],
@@ -182,10 +176,12 @@ def counts_table(follower: Follower, summary: Summary) -> str:
         ["rewards waiting for earlier ones", latest, f"{summary.blocked:,}"],
         ["units with one plausible model", latest, f"{identified:,}"],
         [f"units with a verdict, at error {ERROR:g}", latest, f"{summary.verdicts:,}"],
-        ["units that no model fits", latest, f"{summary.misfits:,}"],
+        [
+            Strong(f"Alarm: {misfits}") if summary.misfits else misfits,
+            latest,
+            f"{summary.misfits:,}",
+        ],
     ]
-    if summary.misfits:
-        rows[-1] = [Strong(f"Alarm: {rows[-1][0]}"), *rows[-1][1:]]
     return html_table("How it is going", ["", "", ""], rows, text_columns=2)
 
 
@@ -243,7 +239,7 @@ def events_picture(follower: Follower) -> str:
             height = HEIGHT * count / most
             x = width * (number - first + shift)
             bars.append(
-                f'<rect x="{x:.1f}" y="{HEIGHT - height:.1f}" width="{max(0.8, 0.4 * width):.1f}" '
+                f'<rect x="{x:.1f}" y="{HEIGHT - height:.1f}" width="{0.4 * width:.1f}" '
                 f'height="{height:.1f}" fill="{colour}"/>'
             )
     return _over_time(follower, "decisions and rewards", f"{most:,}", "".join(bars))
@@ -267,12 +263,12 @@ def rewards_picture(follower: Follower) -> tuple[str, str]:
         if group.rewards
     }
     low, high = min(means.values()), max(means.values())
-    scale = HEIGHT / (high - low or 1.0)
     points = []
     for number, mean in means.items():
         middle = max(first, min(last + 1, (number + 0.5) * width)) - first
         x = WIDTH * middle / (last - first + 1)
-        points.append((x, HEIGHT - scale * (mean - low) if high > low else HEIGHT / 2))
+        y = HEIGHT * ((high - mean) / (high - low) if high > low else 0.5)
+        points.append((x, y))
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3"/>' for x, y in points)
     line = f'<polyline points="{path}" fill="none" stroke="{ORANGE}" stroke-width="2"/>'

@@ -64,7 +64,7 @@ class ModelsPart:
         self._session = session
         self._context = 0  # the index of the context on screen
         self._editing: int | None = None  # the context of the cell that is being edited
-        self._focus = (0, 0)  # row and column, as `sheet` counts them
+        self._focus = (0, 1)  # row and column of the selected cell, as `sheet` counts them
         self._shown_contexts: object = None  # what the tabs of contexts show
         self._sentence = ui.label().classes("quiet sentence")
         self._build_tools()

@@ -32,7 +32,7 @@ async def build(problem: Problem, store: Store | None) -> None:
     ui.colors(primary="#005a8f")
     dark = ui.dark_mode(None)
     with ui.element("header").classes("head"):
-        ui.html("fpbandits lab", tag="h1", sanitize=True)
+        ui.html("fpbandits lab", tag="h1")
         ui.label(f"version {__version__}").classes("quiet")
         ui.space()
         ui.toggle({None: "system", False: "light", True: "dark"}).bind_value(dark, "value").props(

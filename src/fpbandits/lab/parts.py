@@ -49,7 +49,7 @@ def section(title: str) -> ui.element:
     """Return a section of the page, which begins with its heading."""
     element = ui.element("section").props(f'aria-label="{title}"')
     with element:
-        ui.html(title, tag="h2", sanitize=True)
+        ui.html(title, tag="h2")
     return element
 
 
@@ -82,7 +82,7 @@ class StartAndStop:
             self._start = button(label, start, main=True)
             self._stop = button("Stop", self.stop)
         self._stop.set_enabled(False)
-        self._bar = ui.linear_progress(0, show_value=False)
+        self._bar = ui.linear_progress(show_value=False)
         self._bar.props(f'instant-feedback aria-label="{bar}"')
         self._timer = ui.timer(0.2, self._tick, active=False)
         ui.context.client.on_delete(self.stop)

@@ -77,7 +77,6 @@ class PlayPart:
                 value=list(STARTERS),
                 label="policies (options follow a colon: fp-ucb:slack=0.05)",
                 multiple=True,
-                with_input=True,
                 new_value_mode="add-unique",
             ).props("use-chips")
             self._policies.classes("broad")
@@ -111,21 +110,21 @@ class PlayPart:
         """Say at once which policy is unknown."""
         self._typed = ""
         with self._notice.refusals():
-            for name in self._policies.value or ():
+            for name in self._policies.value:
                 named_policies((name,))
             self._compile_ahead()
 
     def _take_typed(self, event: GenericEventArguments) -> None:
         """Add a policy that was typed and left without Enter, or say that it is unknown."""
         name, self._typed = self._typed, str(event.args or "").strip()
-        if self._typed or not name or name in (self._policies.value or ()):
+        if self._typed or not name or name in self._policies.value:
             return
         with self._notice.refusals():
             named_policies((name,))
-            self._policies.set_value([*(self._policies.value or ()), name])
+            self._policies.set_value([*self._policies.value, name])
 
     def _compile_ahead(self) -> None:
-        compile_ahead(self._policies.value or (), self._session.problem)
+        compile_ahead(self._policies.value, self._session.problem)
 
     def _new_work(self) -> Work:
         """Return the simulation that the fields describe."""
@@ -138,7 +137,7 @@ class PlayPart:
             shuffle=bool(self._shuffle.value),
             delay=str(self._delay.value).strip(),
         )
-        policies = tuple(self._policies.value or ())
+        policies = tuple(self._policies.value)
         simulation = Simulation(self._session.problem, policies, spec)
         return Work(simulation, band=str(self._band.value), bounds=bool(self._bounds.value))
 
@@ -150,22 +149,22 @@ class PlayPart:
             try:
                 with self._controls.running(work.stop):
                     await run.io_bound(work.play)
-                self._finish("played")
+                self._finish(work, "played")
             except StoppedError:
-                self._finish("stopped after")
+                self._finish(work, "stopped after")
             finally:
                 if work.result is None:  # the page still shows the work before this one
                     self._work = before
 
-    def _finish(self, verb: str) -> None:
+    def _finish(self, work: Work, verb: str) -> None:
         """Show the last result, and how many runs it has, after a verb."""
-        if self._picture.is_deleted or self._work is None:  # the tab is closed
+        if self._picture.is_deleted:  # the tab is closed
             return
         self._show_progress()
-        runs = 0 if self._work.result is None else self._work.result.runs
+        runs = 0 if work.result is None else work.result.runs
         self._outcome = f"{verb} {counted(runs, 'run')} of each policy"
-        if self._work.being_compiled:
-            self._outcome = f"stopped while {self._work.being_compiled} was being compiled"
+        if work.being_compiled:
+            self._outcome = f"stopped while {work.being_compiled} was being compiled"
         self._say(self._outcome)
 
     def _say(self, words: str) -> None:

@@ -76,7 +76,7 @@ def _start_once(key: object, work: Callable[[], None]) -> Thread:
 def _play_briefly(policy: Policy, problem: Problem) -> None:
     """Compile a policy by playing it."""
     if not isinstance(policy, PlainPolicy):
-        cell = make_cell(problem, policy, RunSpec(horizon=10, runs=1, truth=problem.models[0]))
+        cell = make_cell(problem, policy, RunSpec(horizon=10, truth=problem.models[0]))
         cell.play(range(1), new_progress())
 
 

@@ -86,7 +86,7 @@ class Run:
         Of the next play: its context if there are any, the policy's decision, and its reasons.
     """
 
-    def __init__(self, problem: Problem, policy: str, truth: str, seed: int = 0) -> None:
+    def __init__(self, problem: Problem, policy: str, truth: str, seed: int) -> None:
         self.problem, self.truth = problem, known_name("model", truth, problem.models)
         self.agent = Agent(problem, policy, seed=seed)
         row = problem.index(self.truth)

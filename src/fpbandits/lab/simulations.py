@@ -97,12 +97,12 @@ class Work:
 
                 begun = time.perf_counter()
                 result = _simulate(self.simulation, wanted, note, Path(folder, "runs"))
-                pace = (wanted - played) / max(time.perf_counter() - begun, 1e-6)
+                pace = (wanted - played) / (time.perf_counter() - begun)
                 played = wanted
                 self.show(result)
                 self.stop.check()
                 # Each partial result reads and draws all runs again, so half as many are added.
-                wanted = min(runs, played + max(played // 2, int(pace * _PARTIAL_EVERY), 1))
+                wanted = min(runs, played + max(played // 2, int(pace * _PARTIAL_EVERY)))
 
     def show(self, result: Result) -> None:
         """Draw a partial result and make it the latest one."""

@@ -46,7 +46,7 @@ def leave(seconds: float, code: int) -> None:
     until = time.monotonic() + seconds
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
-            thread.join(max(0.0, until - time.monotonic()))
+            thread.join(until - time.monotonic())
             if thread.is_alive():
                 sys.stdout.flush()
                 sys.stderr.flush()

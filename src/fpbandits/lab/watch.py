@@ -6,8 +6,9 @@ import asyncio
 import math
 from functools import partial
 from html import escape
+from itertools import islice
 
-from nicegui import events, run, ui
+from nicegui import run, ui
 
 from fpbandits.core.checks import amount, printable, whole_number
 from fpbandits.core.markup import html_table
@@ -47,13 +48,13 @@ class WatchPart:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._run: Run | None = None
-        self._forgotten = 0  # how many runs were dropped
+        self._current = object()  # another one once the run is dropped
         self._lock = asyncio.Lock()  # held while plays are under way
         with tools():
             self._policy = ui.select(list(POLICIES), value=STARTERS[0], label="policy")
             self._truth = ui.select([], label="truth", with_input=True)
             self._seed = ui.input("seed of the rewards", value="0")
-            self._speed = ui.select(_SPEEDS, value=5, label="speed", on_change=self._set_speed)
+            self._speed = ui.select(_SPEEDS, value=5, label="speed")
             button("Start anew", self._begin)
         with tools():
             button("Step", partial(self._play, 1), main=True)
@@ -69,7 +70,9 @@ class WatchPart:
             self._models, self._counts = table(), table()
         self._why = table()
         self._steps = table()
-        self._timer = ui.timer(1 / 5, partial(self._go_on, 1), active=False)
+        self._timer = ui.timer(1, self._go_on, active=False)
+        self._speed.on_value_change(self._set_speed)
+        self._set_speed()
         for field in (self._policy, self._truth):
             field.on_value_change(self._forget)
         self._seed.on("change", self._forget)
@@ -95,7 +98,7 @@ class WatchPart:
         """Drop the run; the next step begins a new one."""
         self._halt()
         self._run = None
-        self._forgotten += 1
+        self._current = object()
         self._notice.say("Not begun: take a step, or play an arm.")
         self._next.text = ""
         for part in (self._roll, self._models, self._counts, self._why, self._steps):
@@ -107,13 +110,13 @@ class WatchPart:
 
     async def _play(self, plays: int, arm: str | None = None) -> None:
         """Play the policy's arms, or this arm, and show the run, unless it is dropped meanwhile."""
-        forgotten = self._forgotten
+        asked_for = self._current
         async with self._lock:
-            if forgotten != self._forgotten:
+            if asked_for is not self._current:
                 return
             try:
                 current = self._run or await self._new_run()
-                if current is None or forgotten != self._forgotten:
+                if current is None or asked_for is not self._current:
                     return
                 self._run = current
                 await run.io_bound(lambda: [current.play(arm) for _ in range(plays)])
@@ -121,7 +124,7 @@ class WatchPart:
                 if current is self._run and words is not None:
                     self._show(current, words)
             except Error as error:
-                if forgotten == self._forgotten:
+                if asked_for is self._current:
                     self._halt()
                     self._notice.warn(str(error))
 
@@ -132,10 +135,10 @@ class WatchPart:
         policy, truth = str(self._policy.value), str(self._truth.value)
         return await run.io_bound(Run, self._session.problem, policy, truth, seed)
 
-    async def _go_on(self, plays: int) -> None:
+    async def _go_on(self) -> None:
         """Play by itself, unless plays are under way."""
         if not self._lock.locked():
-            await self._play(plays)
+            await self._play(self._plays_at_once)
 
     def _show(self, current: Run, words: str) -> None:
         """Show a run; ``words`` say which models are left."""
@@ -162,11 +165,10 @@ class WatchPart:
         self._timer.deactivate()
         self._go.text = "Go on by itself"
 
-    def _set_speed(self, event: events.ValueChangeEventArguments[int | None]) -> None:
+    def _set_speed(self) -> None:
         # At most ten updates per second: at a higher speed, several plays per update.
-        speed = int(event.value or 5)
-        self._timer.interval = max(0.1, 1 / speed)
-        self._timer.callback = partial(self._go_on, max(1, speed // 10))
+        self._timer.interval = max(0.1, 1 / self._speed.value)
+        self._plays_at_once = max(1, self._speed.value // 10)
 
 
 def plays_picture(current: Run) -> str:
@@ -250,7 +252,7 @@ def counts_table(current: Run) -> str:
 def steps_table(current: Run) -> str:
     """Return the last plays, the newest first."""
     head, rows = ["t", "context", "arm", "reward", "who decided"], []
-    for step in list(current.steps)[: -_MOST_STEPS_SHOWN - 1 : -1]:
+    for step in islice(reversed(current.steps), _MOST_STEPS_SHOWN):
         yours = f"you; the policy would have played {step.suggested}"
         who = yours if step.is_yours else "the policy"
         rows.append([f"{step.t:,}", step.context or "", step.arm, f"{step.reward:.4g}", who])
