@@ -51,7 +51,7 @@ class Beta(RewardFamily):
     @classmethod
     def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> Beta:
         matrix = checked_means(rows, names, range)
-        for row, column in np.argwhere((matrix == range[0]) | (matrix == range[1]))[:1]:
+        for row, column in np.argwhere((matrix == range[0]) | (matrix == range[1])):
             raise InputError(
                 f"the mean {number_text(matrix[row, column])} of a beta arm must lie strictly "
                 f"inside the range {checks.range_text(range)}"
@@ -59,7 +59,7 @@ class Beta(RewardFamily):
         c = _checked_concentration(fields["concentration"])
         family = cls(means=matrix, concentration=c, range=range)
         shapes = c * np.minimum(family.unit_means, 1 - family.unit_means)
-        for row, column in np.argwhere(shapes < 1e-6)[:1]:
+        for row, column in np.argwhere(shapes < 1e-6):
             raise InputError(
                 f"with concentration {number_text(c)} the mean {number_text(matrix[row, column])} "
                 "is too near to the end of the range for a beta law; use bernoulli or discrete "

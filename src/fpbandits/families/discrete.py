@@ -144,11 +144,11 @@ def _checked_support(given: Any, limits: Range) -> Floats:
 def _checked_probabilities(given: Numbers, names: Names, values: int) -> Floats:
     """Return [model, arm, value] of probabilities, which add up to 1 for every model and arm."""
     table = checked_lists(given, names, values, "probabilities", f"a support of {values} values")
-    for row, column, value in np.argwhere(~((table >= 0) & (table <= 1)))[:1]:
+    for row, column, value in np.argwhere(~((table >= 0) & (table <= 1))):
         reason = f"{number_text(table[row, column, value])} is not a probability"
         raise InputError(reason, place=names.place(row, column))
     totals = table.sum(axis=2)
-    for row, column in np.argwhere(np.abs(totals - 1) > 1e-9)[:1]:
+    for row, column in np.argwhere(np.abs(totals - 1) > 1e-9):
         reason = f"the probabilities add up to {number_text(totals[row, column])}, not 1"
         raise InputError(reason, place=names.place(row, column))
     # A sum that is 1 but for rounding stays, so that a saved problem comes back bit for bit.

@@ -23,7 +23,7 @@ import numpy as np
 
 from fpbandits.core import checks
 from fpbandits.core.arrays import TOLERANCE, Bools, Floats, Ints
-from fpbandits.core.checks import Numbers, Range, number_text
+from fpbandits.core.checks import LARGEST, Numbers, Range, number_text
 from fpbandits.core.names import Names
 from fpbandits.core.table import checked_lists
 from fpbandits.errors import InputError, wrong_value
@@ -32,8 +32,6 @@ from fpbandits.families.binomial import draw_binomial
 from fpbandits.families.estimator import LARGEST_LOG_ODDS, LEAST_CHANCE, Estimator, Rewards
 from fpbandits.families.information import information, minus_log
 
-_LARGEST = 1e100
-"""The largest mean amount, in the user's units: its square stays finite."""
 _LEAST_SHAPE = 1e-3
 """The least shape, given or fitted."""
 _LARGEST_SHAPE = 1e6
@@ -69,11 +67,11 @@ class Revenue(RewardFamily):
         rates = checked_lists(rows, names, 2, "numbers", "a chance and a mean amount")
         shape = _checked_shape(fields["shape"])
         chance, amount = rates[..., 0], rates[..., 1]
-        for row, column in np.argwhere(~((chance >= 0) & (chance <= 1)))[:1]:
+        for row, column in np.argwhere(~((chance >= 0) & (chance <= 1))):
             reason = f"{number_text(chance[row, column])} is not a probability"
             wanted = "a cell is [chance, mean amount]"
             raise InputError(f"{reason}: {wanted}", place=names.place(row, column))
-        for row, column in np.argwhere(~((amount > 0) & (amount <= _LARGEST)))[:1]:
+        for row, column in np.argwhere(~((amount > 0) & (amount <= LARGEST))):
             reason = f"the mean amount {number_text(amount[row, column])} must be above 0"
             raise InputError(reason, place=names.place(row, column))
         squares = chance * amount**2 * (1 + 1 / shape)  # the mean square of a reward

@@ -54,7 +54,7 @@ class TwoPoint(RewardFamily):
         value = _checked_values(fields["value"], names)
         limits = min(0.0, float(value.min())), max(0.0, float(value.max()))
         chances = checked_means(rows, names, (-math.inf, math.inf))
-        for row, column in np.argwhere(~((chances >= 0) & (chances <= 1)))[:1]:
+        for row, column in np.argwhere(~((chances >= 0) & (chances <= 1))):
             chance = checks.number(float(chances[row, column]), *names.place(row, column))
             raise InputError(
                 f"{number_text(chance)} is not a probability: with value, a row holds how likely "
@@ -144,7 +144,7 @@ class TwoPoint(RewardFamily):
                 "every model, are given as a model of the file"
             )
         chances = rewards / self.value
-        for arm in np.flatnonzero(~((chances >= 0) & (chances <= 1)))[:1]:
+        for arm in np.flatnonzero(~((chances >= 0) & (chances <= 1))):
             mean, value = number_text(rewards[arm]), number_text(self.value[arm])
             reason = f"the mean reward {mean} is not between 0 and {value}, what the arm pays"
             raise InputError(reason, place=names.place(0, int(arm)))
@@ -185,7 +185,7 @@ def _checked_values(given: Any, names: Names) -> Floats:
     arms = names.arms * (len(values) // len(names.arms))
     both = zip(values, arms, strict=True)
     numbers = np.array([checks.number(value, ("value", arm)) for value, arm in both])
-    for index in np.flatnonzero(numbers == 0)[:1]:
+    for index in np.flatnonzero(numbers == 0):
         reason = f"arm {quote(arms[index])} pays 0 at best: leave it out"
         raise InputError(reason, place=("value",))
     return np.tile(numbers, names.columns // len(numbers))
