@@ -51,7 +51,7 @@ def test_an_array_of_other_shape_is_refused() -> None:
         (np.zeros((1, 3, 2, 2)), "expected an array of 2 dimensions, not 4"),
     ]:
         with pytest.raises(InputError) as caught:
-            Problem.bernoulli(array, arms="a b c".split(), models=["x"])
+            Problem.bernoulli(array, arms=["a", "b", "c"], models=["x"])
         assert str(caught.value) == said
 
 

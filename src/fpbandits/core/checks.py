@@ -32,7 +32,7 @@ _MOST_DIGITS = 1_000
 """Digits of a whole number."""
 
 LARGEST = 1e100
-"""The largest reward, in the user's units: its square is finite. No larger number is written out."""
+"""The largest reward, in the user's units: its square is finite. `amount` writes no larger one."""
 
 _DIRECTIONS = ("LRE", "LRO", "RLE", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 """Unicode's names for controls that reverse the direction of the text after them."""

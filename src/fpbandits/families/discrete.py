@@ -75,10 +75,7 @@ class Discrete(RewardFamily):
         total = 0.0
         left, values = plays, law.shape[1] // 2
         for value in range(values):
-            if left == 1:
-                count = 1 if random.random() < law[arm, value] else 0
-            else:
-                count = draw_binomial(left, law[arm, value], random)
+            count = draw_binomial(left, law[arm, value], random)
             total += count * law[arm, values + value]
             statistics[value] += count
             left -= count
@@ -203,9 +200,10 @@ class DiscreteEstimator(Estimator):
 
     def _log_probabilities(self, parameters: Floats) -> Floats:
         """Return the logarithm of each value's probability, [pair, type, value]."""
+        from scipy.special import log_softmax
+
         log_odds = np.concatenate([np.zeros((*parameters.shape[:-1], 1)), parameters], axis=-1)
-        log_odds -= log_odds.max(axis=-1, keepdims=True)
-        logs: Floats = log_odds - np.log(np.exp(log_odds).sum(axis=-1, keepdims=True))
+        logs: Floats = log_softmax(log_odds, axis=-1)
         return logs
 
     def laws(self, parameters: Floats, common: Floats) -> tuple[Floats, Floats]:

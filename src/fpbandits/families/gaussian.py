@@ -134,7 +134,7 @@ class GaussianEstimator(Estimator):
     def of_log(cls, rewards: Rewards, given: Mapping[str, Any]) -> GaussianEstimator:
         if rewards.range is not None:
             raise InputError("gaussian rewards have no range: leave it out", about=("range",))
-        rewards.refuse(np.abs(rewards.values) > 1e15, "{} is beyond 1e15: scale the rewards")
+        rewards.refuse_huge()
         if rewards.values.min() >= 0 and (rewards.values == 0).mean() > _MOST_ZEROS:
             raise InputError(
                 f"{(rewards.values == 0).mean():.0%} of rewards are 0, and none is below: they are "

@@ -25,7 +25,7 @@ from fpbandits.core.table import checked_means
 from fpbandits.errors import InputError, counted, quote, wrong_type
 from fpbandits.families.base import RewardFamily, freeze
 from fpbandits.families.binomial import draw_binomial
-from fpbandits.families.information import information, minus_log
+from fpbandits.families.information import information_of_chances, minus_log
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -93,10 +93,7 @@ class TwoPoint(RewardFamily):
     @staticmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
         """Draw how often the value is paid, by a binomial."""
-        if plays == 1:
-            paid = 1 if random.random() < law[arm, 0] else 0
-        else:
-            paid = draw_binomial(plays, law[arm, 0], random)
+        paid = draw_binomial(plays, law[arm, 0], random)
         statistics[0] += paid
         statistics[1] += plays - paid
         return float(paid * law[arm, 1] + (plays - paid) * law[arm, 2])
@@ -151,8 +148,7 @@ class TwoPoint(RewardFamily):
         return self.checked([chances.tolist()], names, (0.0, 1.0), value=self.value)
 
     def divergence(self, truth: int, others: Ints) -> Floats:
-        p, q = self.probabilities[truth], self.probabilities[others]
-        return information(p, q) + information(1 - p, 1 - q)
+        return information_of_chances(self.probabilities[truth], self.probabilities[others])
 
     def same_law(self, truth: int, arm: int) -> Bools:
         chances = self.probabilities[:, arm]
