@@ -243,6 +243,9 @@ def test_bernoulli_rewards_in_a_range() -> None:
         estimator.rows(where, np.zeros(0)), estimator.means(where, np.zeros(0))
     )
     assert estimator.fields(np.zeros(0)) == {"range": [2, 5]}
+    twos = BernoulliEstimator.of_log(rewards([0, 2, 2], [0, 0, 1]), {})
+    assert twos.fields(np.zeros(0)) == {"range": [0, 2]}
+    assert BernoulliEstimator(0.0, np.ones(1)).fields(np.zeros(0)) == {"range": [0, 1]}
     paid = BernoulliEstimator.of_log(rewards([0, 9, 12], [0, 0, 1]), {})
     assert paid.rows(where, np.zeros(0)).ravel().tolist() == pytest.approx([0.75, 0.75])
 
@@ -275,8 +278,8 @@ def test_rewards_that_are_no_normal_ones() -> None:
     of_log = ESTIMATORS["gaussian"].of_log
     for fine in ([0, 1, 2, 3, 4], [0, 0, 0, -1], [1e-20, 2e-20], [1e9, 1e9 + 1]):
         of_log(rewards(fine), {})
-    with pytest.raises(InputError, match=r"^50% of rewards are 0, and none is below: they are"):
-        of_log(rewards([0, 0, 1, 2]), {})
+    with pytest.raises(InputError, match=r"^40% of rewards are 0, and none is below: they are"):
+        of_log(rewards([0, 0, 5, 2, 3]), {})
     with pytest.raises(InputError, match="all rewards are the same"):
         of_log(rewards([1e9, 1e9 + 1e-5]), {})
 

@@ -59,6 +59,10 @@ def test_small_values_beside_large_ones_are_told_apart() -> None:
     assert rewards.same_law(0, 1).tolist() == [True, True]
     assert rewards.statistics_of(0, 0.0) == (0, 1)
     assert rewards.statistics_of(0, 1e-6 / 1e9) == (1, 0)
+    below = Problem.bernoulli([[0.2, 0.5]], value=[1e-6, -1e6]).rewards
+    nothing, paid = below.to_unit(np.array([0.0, 1e-6])).tolist()
+    assert below.statistics_of(0, nothing) == (0, 1)
+    assert below.statistics_of(0, paid) == (1, 0)
 
 
 @pytest.mark.parametrize("value", [[9.0, 12.0], [0.1, 0.3], [1e-5, 1e6], [-3.0, 7.0]])
@@ -193,8 +197,9 @@ def test_profits_of_no_list_are_refused() -> None:
 
 
 def test_chances_are_refused_beyond_0_and_1() -> None:
-    with pytest.raises(InputError, match=r"arm 'arm2': .*4\.8"):
-        Problem.bernoulli([[0.5, 4.8]], value=[9, 12])
+    for wrong in (4.8, 1.5, -0.1):
+        with pytest.raises(InputError, match=rf"arm 'arm2': {wrong} is not a probability"):
+            Problem.bernoulli([[0.5, wrong]], value=[9, 12])
 
 
 @pytest.mark.parametrize(

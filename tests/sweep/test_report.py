@@ -228,8 +228,8 @@ def test_many_lines_are_told_apart() -> None:
 
 
 def test_intervals_are_drawn_if_there_are_any() -> None:
-    panel = {"a": {None: point(5.0)}, "b": {1: point(2.0), 2: point(3.0)}}
-    half = panel["a"][None].half_width
+    panel: Any = {"a": {None: point(5.0)}, "b": {1: point(2.0), 2: point(3.0)}}
+    half = point(5.0).half_width
     assert half == pytest.approx(3.182446, rel=1e-6), "Student's t of 3 degrees of freedom, times 1"
     (axes,) = drawn({"": panel}).axes
     band: Any = axes.patches[0]
@@ -237,8 +237,8 @@ def test_intervals_are_drawn_if_there_are_any() -> None:
     bars: Any = axes.containers[0][2]
     ends = bars[0].get_segments()[1][:, 1].tolist()
     assert ends == pytest.approx([3 - half, 3 + half])
-    single = {"a": {None: point(5.0, runs=1)}, "b": {1: point(2.0, runs=1), 2: point(3.0)}}
+    single: Any = {"a": {None: point(5.0, runs=1)}, "b": {1: point(2.0, runs=1), 2: point(3.0)}}
     (axes,) = drawn({"": single}).axes
     assert not axes.patches
-    assert math.isnan(single["b"][1].half_width)
+    assert math.isnan(point(2.0, runs=1).half_width)
     assert not axes.containers[0].has_yerr  # type: ignore[attr-defined]
