@@ -151,11 +151,35 @@ def test_the_nearest_name_is_suggested_else_some_are_listed() -> None:
         ("teta1", ["theta2", "theta1"], ["theta1"]),
         ("zzz", ["theta2", "theta1"], []),
         ("", ["theta2", "-"], []),
+        ("two", ["paper:grid", "paper:two"], ["paper:two"]),
+        ("gr", ["paper:grid"], []),
+        # Half of the letters are alike: 0.5, and 0.05 more for each of the first four.
+        ("abcdwxyz", ["abcd1234"], ["abcd1234"]),
+        ("abcwxyzv", ["abc12345"], []),
+        # 6 of 13 letters are alike, 0.46: with 0.05 more for a fifth letter they would do.
+        ("abcdefuvwxyz0", ["abcdef1234567"], []),
     ],
 )
 def test_suggestions_make_sense(name: str, known: list[str], meant: list[str]) -> None:
     for order in (known, known[::-1]):
         assert nearest(name, order)[: max(len(meant), 1)] == meant
+
+
+def test_no_more_than_three_names_are_suggested() -> None:
+    known = ["theta1", "theta2", "theta3", "theta4", "beta"]
+    assert nearest("theta", known) == known[:3]
+    assert nearest("theta", known, 1) == known[:1]
+
+
+def test_long_names_and_late_ones_are_not_compared() -> None:
+    """Comparing takes as long as the lengths of two names multiplied, for each known name."""
+    assert "did you mean" in str(unknown("model", "x" * 99, ["x" * 100]))
+    assert "did you mean" not in str(unknown("model", "x" * 99, ["x" * 101]))
+    # Of 200 letters the first hundred are compared: 100 of 201 in both are alike, but for the cut.
+    assert "did you mean" in str(unknown("model", "x" * 100 + "y" * 400, ["x" * 100]))
+    names = ["?"] * 10_000
+    assert "did you mean 'theta1'" in str(unknown("model", "theta", [*names[1:], "theta1"]))
+    assert "did you mean" not in str(unknown("model", "theta", [*names, "theta1"]))
 
 
 def test_of_very_many_names_the_nearest_are_named_and_all_are_counted() -> None:
@@ -173,7 +197,9 @@ def test_names_that_do_not_fit_are_left_out() -> None:
     assert listed([]) == ""
     assert listed("ab", most=2) == "'a', 'b'"
     assert listed("abc", most=2) == "'a', 'b', …"
-    assert listed(map(str, range(10**9))).endswith("'7', …"), "no more are looked at than shown"
+    names = iter("abcdefghijkl")
+    assert listed(names).endswith("'h', …")
+    assert next(names) == "j", "one more is looked at than shown"
 
 
 def test_what_is_quoted_is_short_and_on_one_line() -> None:
@@ -185,8 +211,8 @@ def test_what_is_quoted_is_short_and_on_one_line() -> None:
 
 def test_what_is_quoted_is_whole_if_it_fits() -> None:
     assert quote("z" * 58) == f"'{'z' * 58}'"
-    assert quote("begin" + "z" * 80 + "end").startswith("'begin")
-    assert quote("begin" + "z" * 80 + "end").endswith("end'")
+    assert quote("z" * 59) == f"'{'z' * 39} … {'z' * 11}'"
+    assert quote("begin" + "z" * 80 + "end") == f"'begin{'z' * 34} … {'z' * 8}end'"
     assert quote(np.float64(-1)) == "-1.0"
     assert quote(10**5000) == "a number of thousands of digits"
 
@@ -211,6 +237,7 @@ def test_quotes_are_one_line_whatever_is_quoted() -> None:
             return "a\n\x1b[31mb"
 
     assert quote(Rude()) == "a [31mb"
+    assert quote([1.5]) == "[1.5]"
     assert "\n" not in quote(np.zeros((3, 3)))
     assert quote(Unshowable()) == "a Unshowable"
     assert quote(np.float64(-1)) == "-1.0"

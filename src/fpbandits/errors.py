@@ -124,8 +124,8 @@ def _words(place: Place) -> list[str]:
     words: list[str] = []
     before = ""
     for name in place:
-        kind, which = ("", 0) if isinstance(name, str) else name
-        word = f"{_ONE_OF.get(kind, kind)} {quote(which)}" if kind else str(name)
+        kind, which = ("", name) if isinstance(name, str) else name
+        word = f"{_ONE_OF.get(kind, kind)} {quote(which)}" if kind else str(which)
         if kind == "index":
             word = f"row {which:,}, counted from 0"
         if kind in _TOGETHER and before in _TOGETHER:
@@ -273,14 +273,12 @@ def nearest(name: str, candidates: Iterable[str], most: int = 3) -> list[str]:
 
 def _similarity(name: str, candidate: str) -> float:
     first, second = _SEPARATORS.sub("", name.casefold()), _SEPARATORS.sub("", candidate.casefold())
-    if not first or not second:
+    if not first:
         return 0.0
-    matcher = SequenceMatcher(None, first, second, autojunk=False)
+    matcher = SequenceMatcher(None, first, second)
     alike = [a == b for a, b in zip(first[:4], second, strict=False)]
     bonus = [*alike, False].index(False) / 20
-    if first == second:
-        bonus = 2
-    elif min(len(first), len(second)) > 2 and (first in second or second in first):
+    if min(len(first), len(second)) > 2 and (first in second or second in first):
         bonus += 1
     # quick_ratio is an upper bound on the slow ratio.
     return bonus + (matcher.ratio() if bonus + matcher.quick_ratio() >= _LIKE else 0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+import unicodedata
 from enum import IntEnum
 from fractions import Fraction
 from pathlib import Path
@@ -12,7 +14,15 @@ import numpy as np
 import pytest
 
 from fpbandits import InputError, Problem
-from fpbandits.core.checks import amount, checked_path, flag, whole_number
+from fpbandits.core.checks import (
+    amount,
+    checked_path,
+    checked_range,
+    flag,
+    known_name,
+    printable,
+    whole_number,
+)
 
 
 @pytest.mark.parametrize(
@@ -27,6 +37,7 @@ from fpbandits.core.checks import amount, checked_path, flag, whole_number
         (-6899.84, "-6,899.8"),
         (999_999.94, "999,999.9"),
         (999_999.96, "1 million"),
+        (1_000_000.5, "1 million"),
         (2_117_154.1, "2.12 million"),
         (123_456_789, "123 million"),
         (999_600_000, "1 billion"),
@@ -141,6 +152,64 @@ def test_whole_numbers_of_all_kinds() -> None:
         assert len(str(caught.value)) < 150
 
 
+def test_limits_of_whole_numbers() -> None:
+    assert whole_number("it", 0) == 0
+    assert whole_number("it", 10**1000 - 1) == 10**1000 - 1
+    assert whole_number("it", 1200, least=1200, most=1200) == 1200
+    for given, limits, said in [
+        (-1, {}, "be at least 0"),
+        (3, {"least": 4}, "be at least 4"),
+        (1201, {"most": 1200}, "be at most 1,200"),
+        (1201, {"most": 1200, "why": "or it takes days"}, "be at most 1,200, or it takes days"),
+        (0.5, {}, "be a whole number"),
+        (-math.inf, {}, "be a whole number"),
+    ]:
+        with pytest.raises(InputError) as caught:
+            whole_number("it", given, **limits)  # type: ignore[arg-type]  # by name
+        assert str(caught.value) == f"it is {given}: it must {said}"
+
+
+def test_ranges_that_have_twelve_digits() -> None:
+    """A unit in the last place of the larger end may be 1e-12 of the width, and no more."""
+    assert checked_range([0, 1e-3]) == (0, 1e-3)
+    assert checked_range((-1e-100, 1e-100)) == (-1e-100, 1e-100)
+    assert checked_range((0, 1e100)) == (0, 1e100)
+    assert checked_range((-1e100, 0)) == (-1e100, 0)
+    assert checked_range((4096 - 1, 4096)) == (4095, 4096)  # a unit in the last place is 2^-40
+    for refused in (
+        (8192 - 1, 8192 + 1e-9),  # 2^-39 is more than 1e-12
+        (0, 1e-101),
+        (0, 1.001e100),
+        (-1.001e100, 0),
+        (-8192, -8191),
+    ):
+        with pytest.raises(InputError, match="floating point cannot map it"):
+            checked_range(refused)
+
+
+def test_a_name_is_known_or_the_known_ones_are_listed() -> None:
+    assert known_name("arm", np.str_("a"), ["a"]) == "a"
+    for kind, given, said in [
+        ("arm", 3, "an arm is named by a text, not 3: write '3'"),
+        ("model", 4, "a model is named by a text, not 4"),
+        ("model", "4", "unknown model '4': known are 'a', '3'"),
+    ]:
+        with pytest.raises(InputError) as caught:
+            known_name(kind, given, ["a", "3"])
+        assert str(caught.value) == said
+        assert caught.value.place == ((kind,) if given != "4" else ((kind, "4"),))
+
+
+def test_of_all_letters_those_that_break_or_turn_a_line_are_escaped() -> None:
+    turning = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+    for letter in map(chr, range(sys.maxunicode + 1)):
+        if not letter.isprintable():
+            breaks = unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
+            escaped = letter.encode("unicode_escape", "surrogatepass").decode()
+            assert printable(letter) == (escaped if breaks or letter in turning else letter)
+    assert printable("👩\u200d💻'\\ \n") == "👩\u200d💻'\\ \\n"
+
+
 def test_truth_values() -> None:
     assert [flag("it", given) for given in (True, np.True_, False, np.False_)] == [
         True,
@@ -159,6 +228,11 @@ def test_paths() -> None:
         with pytest.raises(InputError, match="expected the path of a file or folder, not "):
             checked_path(refused)
     assert checked_path("é" * 127).name == "é" * 127
+    assert checked_path("") == Path()
+    # 2,000 folders of one letter, and as many separators.
+    assert len(checked_path("a/" * 2000).parts) == 2000
+    with pytest.raises(InputError, match="this path is longer than any that a file can have"):
+        checked_path("a/" * 1999 + "bb")
     for endless in ("é" * 128, "a/" * 2001, Path("x" * 300)):
         with pytest.raises(InputError, match="this path is longer than any that a file can have"):
             checked_path(endless)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from cells import Cells
 
@@ -12,6 +14,12 @@ def test_every_cell_is_in_its_place() -> None:
     found = Cells(html_table("t", ["a", "b"], [["x", Strong("1")], ["y", "2"]], below=["more"]))
     assert found.rows == [["a", "b"], ["x", "1"], ["y", "2"]]
     assert found.strong == ["1"]
+
+
+def test_the_first_columns_are_to_the_left() -> None:
+    one, two = html_table("t", "abc", ["xyz"]), html_table("t", "abc", ["xyz"], text_columns=2)
+    for text, expected in ((one, ["left", "right", "right"]), (two, ["left", "left", "right"])):
+        assert re.findall("text-align:(left|right)", text) == 2 * expected
 
 
 @pytest.mark.parametrize("name", ["<b>", "a & b", '"><script>', "'"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
@@ -13,6 +14,7 @@ from command import refusal
 
 from fpbandits import InputError, Problem
 from fpbandits.core.checks import plain_text
+from fpbandits.core.names import Names as Layout
 
 MEANS = [[0.9, 0.5], [0.2, 0.5]]
 
@@ -121,6 +123,17 @@ WITH_CONTEXTS = [
         "model 'x', context 'm', arm 'arm1'",
     ),
 ]
+
+
+@pytest.mark.parametrize("shape", [(2, 1, 3), (2, 1, 3, 2)])
+def test_arrays_in_contexts_are_taken_as_arrays(shape: tuple[int, ...]) -> None:
+    names = Layout("problem", ("a", "b", "c"), ("x", "y"), None, ("m",))
+    array = np.arange(math.prod(shape)).reshape(shape)
+    flat = names.flat(array)
+    assert isinstance(flat, np.ndarray)
+    np.testing.assert_array_equal(flat, array[:, 0])
+    with pytest.raises(InputError, match="model 'x', context 'm': it has 2 of 3 values"):
+        names.flat(array[:, :, :2])
 
 
 @pytest.mark.parametrize(("content", "message"), WITH_CONTEXTS)

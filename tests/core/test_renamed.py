@@ -77,6 +77,7 @@ def test_policies_of_files_play_as_they_did() -> None:
     known: Any = fpb.Agent(PROBLEM, word).policy.prepare(PROBLEM)
     assert known.alarm == pytest.approx(7, abs=1e-15)
     assert rename_old_options("frugal:safe=0") == "frugal:false_alarm=0.0"
+    assert rename_old_options("frugal:safe=0.5") == f"frugal:false_alarm={math.exp(-0.5)!r}"
     assert rename_old_options("mine:speed=1") == "mine:speed=1"
     for x in (1, 2, 5, 7, 9, 13):
         assert -math.log(math.exp(-x)) == x, "bit for bit"

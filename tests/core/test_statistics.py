@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,26 @@ def test_a_single_run_has_no_spread_and_warns_of_nothing() -> None:
 def test_a_level_is_between_0_and_1(level: float) -> None:
     with pytest.raises(InputError, match="a level is between 0 and 1, not "):
         half_width(SAMPLE, level)
+
+
+def test_gaps_may_differ_from_run_to_run() -> None:
+    random = np.random.default_rng(2)
+    pulls, gaps = random.integers(0, 100, (130, 3, 4)), random.random((130, 4))
+    expected = [[sum(row * own) for row in of_run] for of_run, own in zip(pulls, gaps, strict=True)]
+    np.testing.assert_allclose(regret_of(pulls, gaps), expected, rtol=1e-14)
+
+
+def test_pulls_become_floats_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 2 MB no more than 128 KiB at a time: 64 runs of 16 times and 16 arms."""
+    monkeypatch.setattr("fpbandits.core.statistics._MOST_PULLS", 64 * 16 * 16)
+    pulls, gaps = np.ones((1024, 16, 16), np.int64), np.ones(16)
+    tracemalloc.start()
+    try:
+        regret = regret_of(pulls, gaps)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < regret.nbytes + 1.5 * 64 * 16 * 16 * 8
 
 
 def test_regret_is_the_same_however_many_runs_become_floats_at_a_time(

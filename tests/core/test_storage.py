@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,26 @@ def test_what_was_left_aside_is_removed_and_nothing_else(tmp_path: Path) -> None
     assert {path.name for path in tmp_path.iterdir()} == {"kept", ".kept"}
 
 
+def test_what_a_killed_process_wrote_is_known_by_its_name(tmp_path: Path) -> None:
+    with written_aside(tmp_path / "a name of 16 let"):
+        (tmp_path / "kept").write_text("")
+        remove_asides(tmp_path, "a name of 16 le")
+        assert len(list(tmp_path.iterdir())) == 2
+        (aside,) = set(tmp_path.iterdir()) - {tmp_path / "kept"}
+        left = aside.read_bytes()
+        remove_asides(tmp_path, "a name of 16 let")
+        assert list(tmp_path.iterdir()) == [tmp_path / "kept"]
+        aside.write_bytes(left)
+
+
+def test_a_folder_that_nobody_may_write_to_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    with pytest.raises(StorageError, match=r"cannot be written to \(Permission denied\)"):
+        make_folder(tmp_path)
+
+
 def test_folders_are_made_or_refused(tmp_path: Path) -> None:
     make_folder(tmp_path / "a" / "b")
     (tmp_path / "a" / "b" / "kept").write_text("")
@@ -208,6 +229,7 @@ def test_damage_is_told_apart(tmp_path: Path, content: bytes) -> None:
 def test_rows_as_csv() -> None:
     rows: list[dict[str, Any]] = [{"a": 1, "b": float("nan")}, {"a": "x, y", "b": 0.5}]
     assert rows_to_csv(rows) == 'a,b\n1,\n"x, y",0.5\n'
+    assert rows_to_csv(rows[:1]) == "a,b\n1,\n"
 
 
 def test_spreadsheets_compute_nothing_of_a_name() -> None:
@@ -224,7 +246,8 @@ def test_spreadsheets_compute_nothing_of_a_name() -> None:
 def test_paths_in_messages_stay_on_one_line() -> None:
     assert shown(Path("a/b c")) == "a/b c"
     assert "\n" not in shown(Path("a\nb"))
-    assert len(shown(Path("x" * 1000))) < 80
+    assert shown(Path("x" * 200)) == "x" * 200
+    assert shown(Path("x" * 201)) == f"'{'x' * 39} … {'x' * 11}'"
 
 
 def test_one_at_a_time_is_at_work_in_a_folder(tmp_path: Path) -> None:
@@ -237,7 +260,10 @@ def test_one_at_a_time_is_at_work_in_a_folder(tmp_path: Path) -> None:
         (tmp_path / ".owner").unlink()
         with pytest.raises(ConflictError, match="another process is at work"), locked(tmp_path):
             pass
-        for content in ("\x1b[2J", "\u202eabc", ""):
+        (tmp_path / ".owner").write_text("x" * 61)
+        with pytest.raises(ConflictError, match=f": {'x' * 60} is at work"), locked(tmp_path):
+            pass
+        for content in ("\x1b[2J", "\u202eabc", "", "x" * (2**20 + 1)):
             (tmp_path / ".owner").write_text(content)
             with pytest.raises(ConflictError, match="another process is"), locked(tmp_path):
                 pass
@@ -248,6 +274,15 @@ def test_one_at_a_time_is_at_work_in_a_folder(tmp_path: Path) -> None:
         (tmp_path / "other").mkdir()
         with locked(tmp_path / "other"):
             pass
+    with locked(tmp_path):
+        pass
+
+
+def test_a_lock_may_end_in_another_thread(tmp_path: Path) -> None:
+    lock = locked(tmp_path)
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(lock.__enter__).result()
+    lock.__exit__(None, None, None)
     with locked(tmp_path):
         pass
 

@@ -6,15 +6,20 @@ import itertools
 
 import numpy as np
 
-from fpbandits.core.streams import order_stream, run_stream
+from fpbandits.core import streams
+from fpbandits.core.streams import agent_stream, order_stream, run_stream
 
 
 def test_streams_are_numpys_spawned_by_run_and_purpose() -> None:
+    of_runs = "run_stream", "order_stream", "truth_stream", "delay_stream", "path_stream"
+    of_agents = "PLANS", "TOLD", "HISTORY", "EXPLORATION"
     for seed, run in itertools.product((0, 7, 2**70), (0, 1, 10**9)):
-        for purpose, stream in enumerate((run_stream, order_stream)):
+        made = [getattr(streams, name)(seed, run) for name in of_runs]
+        made += [agent_stream(seed, run, getattr(streams, name)) for name in of_agents]
+        for purpose, stream in zip((0, 1, 2, 3, 4, 0, 1, 2, 3), made, strict=True):
             sequence = np.random.SeedSequence(seed, spawn_key=(run, purpose))
             expected = np.random.Generator(np.random.PCG64(sequence)).random(5)
-            assert stream(seed, run).random(5).tolist() == expected.tolist()
+            assert stream.random(5).tolist() == expected.tolist()
 
 
 def test_a_stream_does_not_depend_on_what_was_drawn_before() -> None:

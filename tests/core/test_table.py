@@ -39,6 +39,22 @@ def test_tables_of_all_kinds_become_plain_arrays(means: Any) -> None:
     assert table.tolist() == MEANS
 
 
+def test_an_array_of_other_shape_is_refused() -> None:
+    for array, said in [
+        (np.zeros((1, 2)), "model 'x': it has 2 of 3 values: no value for arm 'c'"),
+        (np.zeros((1, 4)), "model 'x': it has 4 values for 3 arms: nothing follows arm 'c'"),
+        (
+            np.zeros((1, 3, 2)),
+            "expected an array of 2 dimensions, not 3: name the contexts, as "
+            "contexts=['mobile', 'desktop']",
+        ),
+        (np.zeros((1, 3, 2, 2)), "expected an array of 2 dimensions, not 4"),
+    ]:
+        with pytest.raises(InputError) as caught:
+            Problem.bernoulli(array, arms=["a", "b", "c"], models=["x"])
+        assert str(caught.value) == said
+
+
 def test_small_floats_keep_what_they_hold() -> None:
     assert Problem.bernoulli(np.array([[0.5]], np.float16)).means.tolist() == [[0.5]]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from laws import (
 )
 from scipy import stats
 
-from fpbandits import Problem, load_problem, save_problem
+from fpbandits import InputError, Problem, load_problem, save_problem
 from fpbandits.families import RewardFamily
 from fpbandits.families.information import IMPOSSIBLE
 
@@ -140,6 +141,66 @@ def test_expectations_are_integrals(example: Example) -> None:
             assert expected[arm, k] == pytest.approx(by_hand, rel=1e-5, abs=1e-6)
         ratio = own.expect(lambda r, a=own, b=other: a.log(r) - b.log(r))  # type: ignore[misc]  # bound
         assert divergence[1, arm] == pytest.approx(ratio, rel=1e-5, abs=1e-6)
+
+
+@reproducible
+@given(examples())
+def test_chances_and_variances_are_scipys(example: Example) -> None:
+    rewards = example.problem.rewards
+    kind, chances, variances = kind_of(rewards), rewards.chances(), rewards.variances()
+    assert (chances is None) == (kind in ("Beta", "Gaussian"))
+    assert (variances is None) == (kind in ("Bernoulli", "TwoPoint"))
+    assert rewards.expected(1).shape == (2, rewards.statistics)
+    for model, arm in np.ndindex(2, 2):
+        law = example.laws[model][arm]
+        if law.points is None:
+            variance = float(law.density.var())
+        else:
+            assert chances is not None
+            assert chances[model, arm].tolist() == pytest.approx(list(law.points.values()))
+            variance = law.expect(lambda r, mean=law.mean: (r - mean) ** 2)  # type: ignore[misc]  # bound
+        if variances is not None:
+            in_units = rewards.width**2 * variances[model, arm]
+            assert in_units == pytest.approx(variance, abs=1e-12 * rewards.width**2)
+
+
+class Counting:
+    """A generator that counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.generator, self.asked = np.random.default_rng(2), 0
+
+    def __getattr__(self, name: str) -> Any:
+        self.asked += 1
+        return getattr(self.generator, name)
+
+
+REVENUE = Problem.revenue([[0.3, 0.8], [0.1, 0.8]], [[40, 10], [60, 12]], 2.5).rewards
+
+
+@pytest.mark.parametrize("rewards", [*families(), REVENUE], ids=kind_of)
+def test_what_a_family_says_of_itself_is_true(rewards: RewardFamily) -> None:
+    law, random = rewards.law(0), Counting()
+    draws = [rewards.draw_sum(law, 0, 1, random, np.zeros(rewards.statistics)) for _ in range(99)]
+    assert rewards.all_or_nothing == (set(draws) == {0, 1})
+    assert rewards.bounded == np.isfinite(rewards.range).all()
+    random.asked = 0
+    rewards.draw_sum(law, 0, 10**4, random, np.zeros(rewards.statistics))
+    assert rewards.sum_in_one_draw == (random.asked < 100)
+    # As sums of rewards in [0, 1] do, or of normal ones.
+    near = all(0 <= s <= 1 or s == r for r in draws for s in rewards.statistics_of(0, r))
+    assert rewards.leaps == (rewards is not REVENUE)
+    assert rewards.statistics_stay_near == (near and rewards.leaps)
+    fields = {name: part for name, part in rewards.content.items() if name != "rows"}
+    try:
+        Problem.of_family(rewards.name, rewards.rows, fields, range=(0, 20))
+    except InputError:
+        assert not rewards.takes_range
+    else:
+        assert rewards.takes_range
+    possible = {"Bernoulli": [0, 1], "Discrete": [0, 0.25, 1]}.get(kind_of(rewards))
+    found = rewards.possible
+    assert (None if found is None else found.tolist()) == possible
 
 
 @reproducible

@@ -16,7 +16,13 @@ from scipy import special, stats
 from fpbandits.core.arrays import Counts
 from fpbandits.engine.compiling import compiled
 from fpbandits.families import binomial
-from fpbandits.families.binomial import draw_binomial, exact_product, log_chance, stirling
+from fpbandits.families.binomial import (
+    artanh_rest,
+    draw_binomial,
+    exact_product,
+    log_chance,
+    stirling,
+)
 
 SIZES = (10**6, 10**9, 10**12, 2**53)
 CHANCES = (0.5, 1e-3, 1e-6, 1e-9, 1e-12)
@@ -90,6 +96,20 @@ def decision(n: int, p: float, *numbers: float) -> int | None:
         return draw_binomial(n, p, Script(*numbers))
     except StopIteration:
         return None
+
+
+class Asked:
+    """Hands out two numbers, and counts how many more are asked for."""
+
+    def begin(self, first: float, second: float) -> Asked:
+        self.numbers, self.more = [first, second], 0
+        return self
+
+    def random(self) -> float:
+        if self.numbers:
+            return self.numbers.pop(0)
+        self.more += 1
+        return 0.5
 
 
 class Exact:
@@ -180,6 +200,66 @@ def test_inversion_is_that_of_exact_arithmetic(n: int, p: float) -> None:
             abs(a - mpf(b) * CELL) for a, b in zip(exact, np.diff(ends).tolist(), strict=True)
         )
         assert apart / 2 + (1 - sum(exact)) / 2 < 1e-14
+
+
+def test_the_rest_of_artanh_has_all_digits() -> None:
+    for v in (1e-9, 3e-5, 5e-4, 9.99e-4, 1.01e-3, 0.004, 0.03, 0.07, 0.1):
+        with mpmath.workdps(60):
+            exact = mpmath.atanh(mpf(v)) / mpf(v) - 1
+        for sign in (1, -1):
+            assert artanh_rest(sign * v) == pytest.approx(float(exact), rel=4e-16)
+
+
+@pytest.mark.parametrize(("n", "p"), [(20, 0.5), (25, 0.4), (31, 0.35)])
+def test_all_numbers_may_be_drawn_and_no_others(n: int, p: float) -> None:
+    """U so that T is in the middle between two whole numbers, from below 0 to above n."""
+    exact = Exact(n, p)
+    for k in range(-3, n + 4):
+        with mpmath.workdps(60):
+            target = k - exact.near + mpf(1) / 2
+            low, high = mpf("-0.499999"), mpf("0.499999")
+            for _ in range(60):
+                middle = (low + high) / 2
+                low, high = (middle, high) if exact.transformed(middle) < target else (low, middle)
+            u = float(low)
+            limit = float(exact.limit(u, k)) if 0 <= k <= n else 1e-300
+        first = (u + 0.5) // CELL * CELL
+        below, above = limit * (1 - 1e-9), limit * (1 + 1e-9)
+        assert decision(n, p, first, below) == (k if 0 <= k <= n else None)
+        assert decision(n, p, first, above) is None
+    # At U = −½, where T is infinite, the trial is repeated.
+    assert decision(n, p, 0.0, 0.999, 0.5, 1e-9) == exact.near + math.floor(exact.c)
+    assert decision(n, p, 0.0, 0.999) is None
+
+
+@pytest.mark.parametrize(("n", "p"), [(10**6, 0.5), (10**9, 1e-3), (10**12, 0.5), (10**12, 1e-6)])
+def test_more_digits_are_drawn_within_eight_cells_of_a_whole_number(n: int, p: float) -> None:
+    """And nowhere else: the numbers that a seed draws are kept for years.
+
+    Where V is accepted unseen the steps of T count as the longest ones; else as they are at U.
+    """
+    exact = Exact(n, p)
+    for z in (-1.5, -0.6, 0.01, 0.8, 1.7):
+        whole = round(z * math.sqrt(n * p * (1 - p)))
+        unseen = 0.92 - 4.2 / exact.b  # up to there; a little above it V is accepted, too
+        for v, steepest in ((1e-9, 204.1 * exact.a + exact.b), (unseen + 0.001, None)):
+            with mpmath.workdps(60):
+                root = mpmath.findroot(
+                    lambda u, whole=whole: exact.transformed(u) - whole, (mpf(-0.46), mpf(0.46)),
+                    solver="anderson", tol=1e-80, maxsteps=200,
+                )  # fmt: skip
+                middle = int(mpmath.floor((root + mpf(0.5)) / CELL))
+            for step in range(-120, 121):
+                u = (middle + step) * CELL - 0.5
+                with mpmath.workdps(60):
+                    away = float(abs(exact.transformed(mpf(u)) - whole))
+                slope = steepest or exact.a / (0.5 - abs(u)) ** 2 + exact.b
+                margin = 8 * slope * CELL
+                if abs(away - margin) < 4 * math.ulp(abs(whole) + 1.0):
+                    continue  # T is rounded
+                asked = Asked()
+                draw_binomial(n, p, asked.begin(u + 0.5, v))
+                assert (asked.more > 0) == (away < margin), (z, v, step)
 
 
 def test_the_hat_is_above_the_law_and_the_squeeze_below() -> None:

@@ -56,6 +56,29 @@ def test_probabilities_are_made_to_add_up() -> None:
     assert problem.means[0, 0] == pytest.approx(0.5, abs=1e-15)
 
 
+def test_sums_that_are_1_but_for_rounding_stay() -> None:
+    """Four units of rounding for each value: eight of two values."""
+    eps = 2.0**-52
+    for units, stays in ((8, True), (-8, True), (10, False), (-10, False)):
+        law = [0.5, 0.5 + units * eps]
+        found = Problem.discrete([[law]], [0, 1]).rewards.content["rows"]
+        assert (np.asarray(found)[0, 0].tolist() == law) == stays
+        assert abs(np.asarray(found).sum() - 1) <= 8 * eps
+
+
+def test_a_reward_outside_the_support_is_refused_in_its_own_units() -> None:
+    for count, listed in (
+        (8, "10, 20, 30, 40, 50, 60, 70, 80"),
+        (9, "10, 20, 30, 40, 50, 60, 70, 80, …"),
+    ):
+        support = [10.0 * n for n in range(1, count + 1)]
+        rewards = Problem.discrete([[[1 / count] * count]], support, range=(0, 200)).rewards
+        assert rewards.statistics_of(0, 0.1) == (0, 1, *[0] * (count - 2))
+        with pytest.raises(InputError) as caught:
+            rewards.statistics_of(0, 0.125)
+        assert str(caught.value) == f"25 is not in the support [{listed}]"
+
+
 @pytest.mark.parametrize(
     ("laws", "support", "message"),
     [

@@ -73,6 +73,18 @@ def test_rewards_of_any_size_are_told(tmp_path: Path) -> None:
     assert again.ask().arm == agent.ask().arm
 
 
+def test_means_and_deviations_at_their_limits() -> None:
+    for deviation in (0.5, 1.0, 4.0, 1e-100, 1e100):
+        apart = 1e6 * min(deviation, 1e90)
+        assert Problem.gaussian([[0, apart]], deviation).rewards.width == 2 * deviation
+        if deviation < 1e90:
+            with pytest.raises(InputError, match="more than a million times the deviation"):
+                Problem.gaussian([[0, 1.001 * apart]], deviation)
+    for means, deviation in (([[0, 1.001e100]], 1e99), ([[0, 1]], 1.001e100), ([[0, 0]], 9e-101)):
+        with pytest.raises(InputError):
+            Problem.gaussian(means, deviation)
+
+
 @pytest.mark.parametrize(
     ("means", "deviation", "naming", "message"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal, localcontext
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from laws import reproducible
 
 from fpbandits import Problem
+from fpbandits.families.information import IMPOSSIBLE, information, log_gamma_bregman, minus_log
 
 
 @reproducible
@@ -39,6 +41,36 @@ def test_divergence_of_exact_neighbours_has_twelve_digits() -> None:
             half, other = Decimal("0.5"), Decimal(step)
             exact = half * (half / (half + other)).ln() + half * (half / (half - other)).ln()
         assert value == pytest.approx(float(exact), rel=1e-12)
+
+
+@pytest.mark.parametrize("u", [1e-9, 0.0099, 0.0101, 0.1, 0.49, 0.51, 0.9, 3.0, 1e6])
+def test_terms_have_their_digits_near_and_far(u: float) -> None:
+    """p·ln(p/q) − p + q, at q = p(1 + u) and p(1 − u)."""
+    for p in (1.0, 0.3, 1e-3):
+        for q in (p * (1 + u), p * (1 - u)):
+            if q > 0:
+                with localcontext(prec=60):
+                    x, y = Decimal(p), Decimal(q)
+                    exact = float(x * (x / y).ln() - x + y)
+                found = float(information(np.array(p), np.array(q)))
+                distance = abs(q - p) / p
+                error = 1e-16 / distance if distance < 0.01 else 2e-16 / min(distance, 1) ** 2
+                assert found == pytest.approx(exact, rel=4 * error + 1e-15)
+    assert information(np.array([0.0, 0.5]), np.array([0.4, 0.0])).tolist() == [0.4, math.inf]
+
+
+@pytest.mark.parametrize("step", [1e-7, 1e-3, 0.0099, 0.0101, 0.3, 5.0])
+def test_bregman_divergences_of_log_gamma(step: float) -> None:
+    """Against 50 digits; two rows at once, each with its own y."""
+    y = np.array([[0.4, 2.0], [30.0, 700.0]])
+    found = log_gamma_bregman(y * (1 + step), y)
+    for place in np.ndindex(2, 2):
+        with mpmath.workdps(50):
+            a, b = mpmath.mpf(float(y[place] * (1 + step))), mpmath.mpf(float(y[place]))
+            exact = mpmath.loggamma(a) - mpmath.loggamma(b) - mpmath.digamma(b) * (a - b)
+        assert found[place] == pytest.approx(float(exact), rel=max(1e-15 / step, 1e-11))
+    assert IMPOSSIBLE == minus_log(np.array(0.0)) < math.inf
+    assert minus_log(np.array(0.25)) == math.log(4)
 
 
 def test_vanishing_probabilities_do_not_overflow() -> None:

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
+from scipy.special import digamma
 
 import fpbandits as fpb
 from fpbandits.errors import InputError
 from fpbandits.families import ESTIMATORS
 from fpbandits.families.estimator import Rewards
 from fpbandits.families.information import IMPOSSIBLE
+from fpbandits.families.revenue import RevenueEstimator
 
 CHANCES = np.array([[0.3, 0.8, 0.5], [0.1, 0.8, 0.5]])
 AMOUNTS = np.array([[40.0, 10.0, 20.0], [60.0, 12.0, 20.0]])
@@ -112,6 +114,10 @@ def test_a_file_is_read_and_written(tmp_path: Path) -> None:
     for shape, row, words in (
         (2, "[[0.5, 10], [1.5, 10]]", "model 'x', arm 'b': 1.5 is not a probability: a cell is"),
         (2, "[[0.5, 10], [0.5, 0]]", "arm 'b': the mean amount 0 must be above 0"),
+        (2, "[[0.5, 1e101], [0.5, 1]]", "arm 'a': the mean amount 1e.101 must be above 0 and at"),
+        (2, "[[-0.5, 1], [0.5, 1]]", "arm 'a': -0.5 is not a probability"),
+        (2e6, "[[0.5, 10], [0.5, 10]]", "shape is 2000000.0: it must be between 0.001 and 1e.06"),
+        (1e-4, "[[0.5, 10], [0.5, 10]]", "shape is 0.0001: it must be between 0.001 and 1e.06"),
         (2, "[[0.5, 10], [0.5]]", "arm 'b': 1 numbers for a chance and a mean amount"),
         (2, "[0.5, 0.5]", "arm 'a': expected a list of 2 numbers, not 0.5"),
         (2, "[[0, 1], [0, 1]]", "no arm ever pays under any model"),
@@ -124,6 +130,31 @@ def test_a_file_is_read_and_written(tmp_path: Path) -> None:
         fpb.Problem.revenue(CHANCES, AMOUNTS, 2, range=(0, 5))
     with pytest.raises(InputError, match="expected numbers in chances"):
         fpb.Problem.revenue([["x"]], [[1]], 2)
+
+
+def test_small_amounts_are_as_good_as_large_ones() -> None:
+    """All in thousandths: the same distributions on their own scale."""
+    small: Any = fpb.Problem.revenue(CHANCES, AMOUNTS / 1000, SHAPE).rewards
+    np.testing.assert_allclose(small.law(1), REWARDS.law(1))
+    np.testing.assert_allclose(small.means * 1000, REWARDS.means)
+    for one, other in zip(small.costs(), REWARDS.costs(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+    assert fpb.Problem.revenue([[1e-3, 1]], [[1e100, 1]], 1e6).rewards.width > 0
+    assert fpb.Problem.revenue([[0.5]], [[1]], 1e-3).rewards.width > 0
+
+
+def test_amounts_of_an_arm_that_never_pays_mean_nothing() -> None:
+    never: Any = fpb.Problem.revenue([[0, 0.5], [0, 0.5], [0.1, 0.5]], [[5, 5], [7, 5], [7, 5]], 2)
+    assert never.rewards.same_law(0, 0).tolist() == [True, True, False]
+    assert never.rewards.same_law(2, 0).tolist() == [False, False, True]
+    assert never.rewards.divergence(0, np.array([1]))[0, 0] == 0
+    base, cost = never.rewards.costs()
+    assert base.tolist() == [[0, 0]] * 3
+    # Both count with the amount of the third model.
+    assert (cost[:, 0, 2] == 2 * never.rewards.unit / 7).all()
+    nowhere: Any = fpb.Problem.revenue([[0, 0.5], [0, 0.5]], [[5, 5], [7, 5]], 2).rewards
+    assert (nowhere.costs()[1][0] == nowhere.costs()[1][1]).all()
+    assert np.isfinite(nowhere.costs()[1]).all()
 
 
 def test_contexts() -> None:
@@ -199,6 +230,53 @@ def test_the_likeliest_rates_are_those_of_scipy() -> None:
     assert estimator.fields(common)["shape"] == pytest.approx(math.exp(best.x[4]), rel=1e-4)
     known = estimator_of(arms[0], shape=2)
     assert known.fields(known.begin) == {"shape": 2}
+
+
+@pytest.mark.parametrize("shape", [2e-3, 0.05, 0.4, 1.0, 3.0, 50.0, 1e5])
+def test_expected_statistics_bring_the_distribution_back(shape: float) -> None:
+    """The likelihood of expected sums is largest at the distribution that they come from."""
+    chances, amounts = np.array([[0.2], [0.9]]), np.array([[40.0], [8.0]])
+    plays, scale = np.array([[3.0], [5.0]]), 10.0
+    log = digamma(shape) - math.log(shape) + np.log(amounts / scale)  # E[ln x] of a gamma law
+    sums = (plays * chances)[..., np.newaxis] * np.stack(
+        [np.ones_like(log), amounts / scale, log], axis=-1
+    )
+    for given in (None, 7.0):
+        estimator = RevenueEstimator(scale, given)
+        where, common = estimator.maximise(plays, sums, estimator.begin)
+        rows = estimator.rows(where, common)
+        np.testing.assert_allclose(rows, np.stack([chances, amounts], axis=-1), rtol=1e-12)
+        np.testing.assert_allclose(estimator.means(where, common), chances * amounts, rtol=1e-12)
+        if given is None:
+            assert math.exp(common[0]) == pytest.approx(shape, rel=1e-12 + 1e-11 * shape)
+            fitted = estimator.fields(common)["shape"]
+            assert fitted == pytest.approx(shape, rel=1e-5)
+        else:
+            assert len(common) == 0
+            assert estimator.fields(common) == {"shape": 7}
+
+
+def test_shapes_and_amounts_have_limits() -> None:
+    estimator = RevenueEstimator(10.0, None)
+    for log, limit in ((-1000.0, 1e-3), (1000.0, 1e6)):
+        assert estimator.fields(np.array([log])) == {"shape": limit}
+    for logs, limit in ((0.0, 1e6), (-5000.0, 1e-3)):  # of two amounts whose mean is 1
+        sums = np.array([[[2.0, 2.0, logs], [0, 0, 0]]])
+        where, common = estimator.maximise(np.array([[2.0, 3.0]]), sums, estimator.begin)
+        assert math.exp(common[0]) == pytest.approx(limit)
+        assert estimator.means(where, common)[0, 1] < 1e-20, "it never paid"
+        assert np.isfinite(estimator.laws(where, common)[1]).all()
+
+
+def test_a_shape_that_is_given_is_that_of_the_likelihood() -> None:
+    estimator, amount_law = RevenueEstimator(10.0, 2.0), stats.gamma(2, scale=15)
+    where, none = np.array([[[math.log(3), math.log(3.0)]]]), np.zeros(0)
+    base, cost = estimator.laws(where, none)
+    for reward in (0.0, 0.5, 8.0, 90.0):
+        statistics = estimator.statistics_of(np.array([reward]))[0]
+        chance = 0.25 if reward == 0 else 0.75 * float(amount_law.pdf(reward))
+        found = base[0, 0] + cost[0, 0] @ statistics
+        assert found == pytest.approx(-math.log(chance))
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,10 @@ def test_small_values_beside_large_ones_are_told_apart() -> None:
     assert rewards.same_law(0, 1).tolist() == [True, True]
     assert rewards.statistics_of(0, 0.0) == (0, 1)
     assert rewards.statistics_of(0, 1e-6 / 1e9) == (1, 0)
+    below = Problem.bernoulli([[0.2, 0.5]], value=[1e-6, -1e6]).rewards
+    nothing, paid = below.to_unit(np.array([0.0, 1e-6])).tolist()
+    assert below.statistics_of(0, nothing) == (0, 1)
+    assert below.statistics_of(0, paid) == (1, 0)
 
 
 @pytest.mark.parametrize("value", [[9.0, 12.0], [0.1, 0.3], [1e-5, 1e6], [-3.0, 7.0]])
@@ -152,9 +156,50 @@ def test_chances_in_place_of_mean_rewards_are_asked_about() -> None:
     )
 
 
+def test_mean_rewards_of_1_are_no_chances() -> None:
+    """A chance is at most 1, whatever the means of the models."""
+    found = simulate(PRICES, Optimist(), truth=[1.4, 1, 1.4], horizon=9, runs=1)
+    assert found.gaps.tolist() == pytest.approx([0, 0.4, 0])
+    with pytest.raises(InputError, match=r"arm 'arm3': the mean reward -0.1 is not between 0 and"):
+        simulate(PRICES, Optimist(), truth=[0.9, 0.9, -0.1], horizon=9)
+    with pytest.raises(InputError, match=r"for each of the 3 arms|2 of 3 values"):
+        simulate(PRICES, Optimist(), truth=[4.5, 4.5], horizon=9)
+
+
+@pytest.mark.parametrize(
+    ("value", "limits", "words"),
+    [
+        ([9, 12], (0, 12), "9, 12"),
+        ([-9, -12], (-12, 0), "-9, -12"),
+        ([0.5, -0.25], (-0.25, 0.5), "0.5, -0.25"),
+        ([1, 2, 3, 4], (0, 4), "1, 2, 3, 4"),
+        ([1, 2, 3, 4, 5], (0, 5), "1, 2, 3, 4, …"),
+    ],
+)
+def test_the_range_goes_from_the_lowest_to_the_highest_and_0(
+    value: list[float], limits: tuple[float, float], words: str
+) -> None:
+    rewards: Any = Problem.bernoulli([[0.5] * len(value)], value=value).rewards
+    assert rewards.range == limits
+    assert str(rewards) == f"bernoulli rewards of 0 or {words}"
+    width = limits[1] - limits[0]
+    for arm, own in enumerate(value):
+        assert rewards.statistics_of(arm, (own - limits[0]) / width) == (1, 0)
+        assert rewards.statistics_of(arm, -limits[0] / width) == (0, 1)
+        with pytest.raises(InputError) as caught:
+            rewards.statistics_of(arm, (own / 4 - limits[0]) / width)
+        assert str(caught.value) == f"{own / 4:g} is neither 0 nor the value {own:g}"
+
+
+def test_profits_of_no_list_are_refused() -> None:
+    with pytest.raises(InputError, match="value must be a list with what each arm can pay, not 9"):
+        Problem.bernoulli([[0.5, 0.4]], value=9, cost=3)  # type: ignore[arg-type]
+
+
 def test_chances_are_refused_beyond_0_and_1() -> None:
-    with pytest.raises(InputError, match=r"arm 'arm2': .*4\.8"):
-        Problem.bernoulli([[0.5, 4.8]], value=[9, 12])
+    for wrong in (4.8, 1.5, -0.1):
+        with pytest.raises(InputError, match=rf"arm 'arm2': {wrong} is not a probability"):
+            Problem.bernoulli([[0.5, wrong]], value=[9, 12])
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,10 @@ def test_it_is_written_whole(board: Leaderboard, tmp_path: Path) -> None:
         "leaderboard.png",
         "leaderboard.svg",
     ]
-    written = json.loads((tmp_path / "leaderboard.json").read_text())
+    text = (tmp_path / "leaderboard.json").read_text()
+    assert text == json.dumps(board.as_dict(), indent=1) + "\n"
+    written = json.loads(text)
+    assert (written["schema"], written["delay"], written["seed"]) == (1, 0, 3)
     assert list(written["policies"]) == board.ranking
     assert written["policies"]["ucb1"]["contests"]["two θ²"]["mean"] > 0
     assert {"schema", "seed", "runs", "horizon", "versions"} <= written.keys()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 
 from fpbandits import FPUCB, UCB1, Optimist, Problem, analyze, simulate
 from fpbandits.core.streams import truth_stream
+from fpbandits.engine.ready import refusal
 from fpbandits.leaderboard import Contest, contests, own_contests, play, playing
-from fpbandits.policies import BPR
+from fpbandits.policies import BPR, POLICIES
 from fpbandits.theory.floor import floor
 
 
@@ -140,6 +142,37 @@ def test_usual_horizon_and_runs(
         with pytest.raises(EnoughSeenError):
             play(policies={"ucb1": UCB1()}, among=some, **given)
     assert asked == [(horizon, runs), (horizon, 7), (9, runs)]
+
+
+def test_all_policies_and_a_safe_one_play_if_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    class EnoughSeenError(Exception):
+        pass
+
+    def note(cells: dict[str, Any], **others: object) -> None:
+        asked.extend(cells)
+        raise EnoughSeenError
+
+    monkeypatch.setattr(playing, "play_cells", note)
+    problem = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]], name="mine")
+    with pytest.raises(EnoughSeenError):
+        play(among=own_contests([problem]))
+    applicable = [
+        name
+        for name, policy in {**POLICIES, "frugal:false_alarm=0.001": None}.items()
+        if policy is None or not refusal(policy(), problem)
+    ]
+    assert asked == [f"mine: {name}, truth {number}" for name in applicable for number in (1, 2)]
+
+
+def test_a_floor_that_may_be_rounding_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In units of 100, where a millionth of the width is 1e-4."""
+    problem = Problem.bernoulli([[50, 40], [50, 60]], range=(0, 100), name="in cents")
+    for value, wanted in ((1.01e-4, {"in cents": 1.01e-4}), (0.99e-4, {})):
+        monkeypatch.setattr(playing, "floor", lambda *_, v=value: SimpleNamespace(value=v))
+        board = play(runs=2, horizon=9, policies={"ucb1": UCB1()}, among=own_contests([problem]))
+        assert board.floors == wanted
 
 
 def test_floors_where_truths_are_drawn_or_each_has_its_turn() -> None:

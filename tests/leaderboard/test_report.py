@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 
-from fpbandits.leaderboard import Leaderboard, Standing, WorstTruth, contests
+from fpbandits import Problem
+from fpbandits.leaderboard import Contest, Leaderboard, Standing, WorstTruth, contests
 from fpbandits.leaderboard.report import leaderboard_figure, leaderboard_table
 
 
@@ -121,3 +123,172 @@ def test_figure_of_practice_says_which_sets_they_are() -> None:
     assert axes.get_title() == "Mean regret at T = 20000, 400 runs, arms shuffled, sets of seed 7"
     rows = [label.get_text() for label in axes.get_yticklabels()]
     assert rows == ["optimist:false_alarm=0.001", "some [of] it"], "who plays nothing has no row"
+
+
+def made_up(
+    groups: Mapping[str, str],
+    floors: Mapping[str, float],
+    worst: bool,
+    **policies: dict[str, tuple[float, int]],
+) -> Leaderboard:
+    """A board from each contest's group, and means and runs by policy and contest.
+
+    A quantile is ten times the mean, and under the worst truth the mean is three times as large.
+    """
+    problem = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]])
+    among = [Contest(name, group, problem, ["theta1"]) for name, group in groups.items()]
+    standings = {
+        policy: {
+            name: Standing(
+                mean, 0.1, 10 * mean, None, WorstTruth("x", 3 * mean, runs) if worst else None
+            )
+            for name, (mean, runs) in own.items()
+        }
+        for policy, own in policies.items()
+    }
+    return Leaderboard(among, standings, horizon=500, runs=20, seed=3, floors=floors)
+
+
+def text_of(board: Leaderboard) -> str:
+    return "".join(f"{line.rstrip()}\n" for line in lines_of(board, 100))
+
+
+def test_the_tables_of_a_group_with_floors() -> None:
+    groups = {"ab cd ef gh": "random", "well-known": "random"}
+    board = made_up(
+        groups,
+        {"well-known": 1.0},
+        worst=False,
+        ucb1={"ab cd ef gh": (1.5, 4), "well-known": (3.5, 7)},
+        part={"well-known": (1.5, 9)},
+    )
+    # The others' regret is 3.5 and 35: (1.5 + ½)/(3.5 + ½) and (15 + ½)/(35 + ½).
+    assert (
+        text_of(board)
+        == """\
+Mean regret
+       ab cd ef
+policy       gh well-known score × floor
+────────────────────────────────────────
+ucb1        1.5        3.5  1.00    3.50
+part          –        1.5 *0.50    1.50
+
+floor         –          1
+
+95 % quantile
+       ab cd ef
+policy       gh well-known score
+────────────────────────────────
+ucb1         15         35  1.00
+part          –         15 *0.44
+
+Regret at T = 500, 20 runs, arms shuffled. Score: regret as a multiple of the least, half the width
+of the rewards' range added to both, in the geometric mean over all contests. *: over those that the
+policy can play. × floor: as a multiple of the least that any policy can lose, where that is known.
+"""
+    )
+
+
+def test_the_tables_of_practice_without_floors() -> None:
+    board = made_up(
+        {"one": "practice", "b": "practice"},
+        {},
+        worst=True,
+        ucb1={"one": (1.5, 4), "b": (3.5, 7)},
+        part={"b": (1.5, 9)},
+        idle={},
+    )
+    assert (
+        text_of(board)
+        == """\
+Mean regret
+policy one   b score
+────────────────────
+ucb1   1.5 3.5  1.00
+part     – 1.5 *0.50
+
+95 % quantile
+policy one  b score
+───────────────────
+ucb1    15 35  1.00
+part     – 15 *0.44
+
+Mean under the worst truth
+policy         one    b score
+─────────────────────────────
+ucb1           4.5 10.5  1.00
+part             –  4.5 *0.45
+
+runs, at least   4    7
+
+Regret at T = 500, 20 runs, arms shuffled, the truth of each run drawn from the prior; sets of seed
+3. The worst truth is the one with the largest mean, of those that were played; the last row has the
+fewest runs behind any mean above it: few say little. Score: regret as a multiple of the least, half
+the width of the rewards' range added to both, in the geometric mean over all contests. *: over
+those that the policy can play. idle can play none of them.
+"""
+    )
+
+
+def test_the_table_of_all_groups() -> None:
+    board = made_up(
+        {
+            "two of a kind and more": "paper",
+            "mine": "own",
+            "r": "random",
+            "s": "random",
+            "w": "wrong",
+        },
+        {"mine": 1.0},
+        worst=False,
+        ucb1={
+            "two of a kind and more": (1.5, 4),
+            "mine": (3.5, 7),
+            "r": (2.5, 1),
+            "s": (7.5, 1),
+            "w": (9.5, 1),
+        },
+        part={"mine": (1.5, 9), "r": (1, 1)},
+    )
+    # Of part: (1.5 + ½)/(3.5 + ½) and (1 + ½)/(2.5 + ½), as only ucb1 plays all.
+    assert (
+        text_of(board)
+        == """
+         two of a kind
+ policy       and more      mine  random  wrong  score  × floor
+ ──────────────────────────────────────────────────────────────
+ ucb1         1.5 (15)  3.5 (35)       5    9.5   1.00     3.50
+ part                –  1.5 (15)       –      –  *0.50     1.50
+
+Mean regret (95 % quantile) at T = 500, 20 runs, arms shuffled; the mean over the random problems
+and over wrong models. Score: regret as a multiple of the least, half the width of the rewards'
+range added to both, in the geometric mean over all contests but those of wrong models. *: over
+those that the policy can play. × floor: as a multiple of the least that any policy can lose, where
+that is known.
+"""
+    )
+    alone = made_up({"mine": "own"}, {}, worst=False, ucb1={"mine": (3.5, 7)})
+    assert (
+        text_of(alone)
+        == """
+ policy      mine  score
+ ───────────────────────
+ ucb1    3.5 (35)   1.00
+
+Mean regret (95 % quantile) at T = 500, 20 runs, arms shuffled. Score: regret as a multiple of the
+least, half the width of the rewards' range added to both, in the geometric mean over all contests.
+"""
+    )
+
+
+def test_numbers_and_colours_of_the_figure() -> None:
+    means = {999.4: "999", 999.7: "1000", 999_999.4: "999999", 1_000_000.2: "1 million"}
+    groups = {f"$a_{{{number}$": "own" for number in range(4)}
+    of = {name: (mean, 1) for name, mean in zip(groups, means, strict=True)}
+    axes = leaderboard_figure(made_up(groups, {}, worst=False, ucb1=of)).axes[0]
+    assert [text.get_text() for text in axes.texts] == list(means.values())
+    norm: Any = axes.images[0].norm
+    assert (norm.vmin, norm.vmax) == (1, 100)
+    labels = [*axes.get_xticklabels(), *axes.get_yticklabels()]
+    assert [label.get_text() for label in labels] == [*groups, "ucb1"]
+    assert not any(label.get_parse_math() for label in labels)

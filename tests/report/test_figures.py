@@ -16,7 +16,14 @@ from matplotlib.figure import Figure
 from fpbandits import UCB1, InputError, load_problem, simulate
 from fpbandits.leaderboard import Leaderboard, Standing, contests
 from fpbandits.leaderboard.report import leaderboard_figure
-from fpbandits.report.figures import as_plain_text, check_figure_path, render, rendered, save_figure
+from fpbandits.report.figures import (
+    as_plain_text,
+    check_figure_path,
+    render,
+    rendered,
+    save_figure,
+    short,
+)
 from fpbandits.sweep.report import sweep_figure
 from fpbandits.sweep.study import load_study
 from fpbandits.sweep.sweep import Sweep, sweep
@@ -37,6 +44,10 @@ def test_equal_figures_are_equal_files(tmp_path: Path) -> None:
     for path, content in files.items():
         save_figure(draw(), path)
         assert path.read_bytes() == content
+
+
+def test_a_text_is_shortened_if_it_is_too_long() -> None:
+    assert [short("abcdef", most) for most in (7, 6, 5, 1)] == ["abcdef", "abcdef", "abcd…", "…"]
 
 
 def test_what_could_not_be_written_is_refused(tmp_path: Path) -> None:

@@ -25,6 +25,11 @@ def test_what_is_filled_in_is_never_markup(templates: dict[str, str]) -> None:
     assert page.count("&lt;script&gt;alert(&#34;θ&#34;)&lt;/script&gt;") == 2
 
 
+def test_commands_leave_no_lines_and_no_spaces(templates: dict[str, str]) -> None:
+    templates["a.html.j2"] = "<ul>\n  {% if text %}\n  <li>{{ text }}</li>\n  {% endif %}\n</ul>\n"
+    assert fill("a.html.j2", text="x") == "<ul>\n  <li>x</li>\n</ul>\n"
+
+
 def test_what_is_missing_is_an_error(templates: dict[str, str]) -> None:
     templates["a.html.j2"] = "{{ misspelt }}"
     with pytest.raises(UndefinedError, match="misspelt"):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from studies import Written
 
 from fpbandits import simulate
-from fpbandits.sweep.points import Part, points
+from fpbandits.sweep.points import Part, caption, points
 from fpbandits.sweep.study import load_study
 from fpbandits.sweep.sweep import sweep
 
@@ -94,6 +96,47 @@ def test_many_problems_share_a_panel(written: Written) -> None:
     study = written(f"problems = [{', '.join(lines)}]\nhorizons = 9\nruns = 2")
     assert study.against == "truth"
     assert list(sweep(study).points()) == [""]
+
+
+def row(runs: int = 7, **columns: object) -> dict[str, Any]:
+    common = {"problem": "p", "truth": "x", "policy": "a", "horizon": 200, "seed": 0, "models": 2}
+    return {**common, "runs": runs, "mean_regret": 1.0, "std_regret": 0.5, **columns}
+
+
+@pytest.mark.parametrize(
+    ("against", "rows", "said"),
+    [
+        ("horizon", [row(), row(horizon=50)], "means of 7 runs"),
+        ("models", [row(1), row(1, models=3)], "means of 1 run; T = 200"),
+        ("models", [row(3), row(1200, models=3)], "means of 3 to 1,200 runs; T = 200"),
+        ("models", [row(), row(horizon=50)], "means of 7 runs; T = 200"),
+        ("horizon", [row(), row(seed=1)], "means of 14 runs; 2 seeds together"),
+        (
+            "models",
+            [row(), row(truth="y", seed=4)],
+            "means of 14 runs; 2 seeds together; up to 2 problems and truths together; T = 200",
+        ),
+    ],
+)
+def test_captions(against: str, rows: list[dict[str, Any]], said: str) -> None:
+    study: Any = SimpleNamespace(against=against, options=[])
+    assert caption(study, rows, points(study, rows)) == said
+
+
+def test_parts_put_together_are_the_whole() -> None:
+    """Mean and deviation of all numbers, from those of three parts."""
+    parts = [[1.0, 4.0, 2.5], [7.0], [3.0, 9.0, 9.0, 1.0]]
+    part = Part()
+    for values in parts:
+        part.add(
+            len(values),
+            np.mean(values).item(),
+            float(np.std(values, ddof=1)) if values[1:] else math.nan,
+        )
+    whole = np.concatenate(parts)
+    assert part.runs == 8
+    assert part.mean == pytest.approx(whole.mean())
+    assert part.std == pytest.approx(whole.std(ddof=1))
 
 
 def test_intervals_are_students() -> None:

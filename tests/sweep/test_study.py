@@ -11,7 +11,7 @@ from studies import Written
 from fpbandits import FPUCB, InputError
 from fpbandits.cli import main
 from fpbandits.errors import StorageError
-from fpbandits.policies import Policy
+from fpbandits.policies import DEFAULT, Policy
 from fpbandits.sweep import study as study_module
 from fpbandits.sweep.study import load_study
 
@@ -45,6 +45,40 @@ def test_all_that_vary_are_crossed(file: Path) -> None:
             assert (label["slack"], label["delta"]) == has[label["policy"]]
     gaps = {label["problem"]: label["gap"] for label in study.labels.values()}
     assert gaps == {"paper:two": 0.3, "gap 0.1": 0.1, "gap 0.3": 0.3, "inline": 0.1}
+
+
+def test_what_a_file_need_not_say(written: Written) -> None:
+    study = written('problems = "paper:two"')
+    (cell,) = study.cells.values()
+    spec = cell.spec
+    assert (spec.horizon, spec.runs, spec.seed, spec.shuffle, spec.delay) == (
+        10**5,
+        100,
+        0,
+        False,
+        0,
+    )
+    assert (str(cell.policy), study.name, study.against) == (DEFAULT.name, "other", "policy")
+    assert (study.horizons, cell.truth) == ([10**5], "theta1")
+
+
+@pytest.mark.parametrize(
+    ("truth", "truths"),
+    [
+        ('"all"', ["all"]),
+        ('["b"]', ["b"]),
+        ('["all", "b"]', ["all", "b"]),
+        ("[0.7, 0.6]", ["0.7,0.6"]),
+        ("[1, 0]", ["1.0,0.0"]),
+        ("[[1, 0], [0, 1]]", ["1.0,0.0", "0.0,1.0"]),
+    ],
+)
+def test_truths_of_a_problem_that_has_a_model_called_all(
+    written: Written, truth: str, truths: list[str]
+) -> None:
+    models = "{ all = [0.9, 0.5], b = [0.2, 0.5] }"
+    study = written(f"problems = [{{ models = {models}, truth = {truth} }}]")
+    assert [cell.truth for cell in study.cells.values()] == truths
 
 
 def test_policies_that_do_not_apply_are_left_out_and_said(written: Written) -> None:

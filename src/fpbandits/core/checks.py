@@ -31,8 +31,11 @@ _LONGEST_NAME = 1_000
 _MOST_DIGITS = 1_000
 """Digits of a whole number."""
 
-_DIRECTION_MARKS = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
-"""Unicode controls that reverse the direction of the text after them."""
+LARGEST = 1e100
+"""The largest reward, in the user's units: its square is finite. `amount` writes no larger one."""
+
+_DIRECTIONS = ("LRE", "LRO", "RLE", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+"""Unicode's names for controls that reverse the direction of the text after them."""
 
 
 def is_list(value: object) -> TypeGuard[Numbers]:
@@ -84,7 +87,7 @@ def checked_path(given: object) -> Path:
     checked = Path(plain_text(path))
     # File systems allow 255 bytes for a name, and operating systems 4,095 for a path.
     lengths = [len(part.encode(errors="surrogatepass")) for part in checked.parts]
-    if max(lengths, default=0) > 255 or sum(lengths) + len(lengths) > 4000:
+    if any(length > 255 for length in lengths) or sum(lengths) + len(lengths) > 4000:
         too_long = "this path is longer than any that a file can have"
         raise InputError(too_long, place=(quote(str(checked)),))
     return checked
@@ -177,8 +180,9 @@ def printable(text: str) -> str:
 
 def _escape(letter: str) -> str:
     # Other unprintable characters are harmless, such as those that join emoji.
-    harmful = unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
-    return repr(letter)[1:-1] if harmful or letter in _DIRECTION_MARKS else letter
+    breaks = unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
+    turns = unicodedata.bidirectional(letter) in _DIRECTIONS
+    return repr(letter)[1:-1] if breaks or turns else letter
 
 
 def checked_range(given: object) -> Range:
@@ -192,7 +196,7 @@ def checked_range(given: object) -> Range:
         raise InputError(f"{text}: the lowest must be below the highest", about=("range",))
     width, size = high - low, max(-low, high)
     # Regret is a multiple of the width, so the width must not be extreme either.
-    if size > 1e100 or width < 1e-100 or math.ulp(size) > TOLERANCE * width:
+    if size > LARGEST or width < 1e-100 or math.ulp(size) > TOLERANCE * width:
         raise InputError(
             f"{text}: floating point cannot map it to [0, 1] with twelve digits; shift or scale "
             "the rewards",
@@ -216,7 +220,7 @@ def amount(value: float | None) -> str:
         return ""
     if value < 0:
         return f"-{amount(-value)}"
-    if value > 1e100:
+    if value > LARGEST:
         return "beyond 10^100"
     if round(value, 1) < 1e6:
         return f"{value:,.1f}" if value >= 1000 else f"{value:.4g}"

@@ -11,7 +11,7 @@ from fpbandits.core.arrays import Counts, Floats
 from fpbandits.core.checks import is_real
 from fpbandits.errors import InputError, quote
 
-_MOST_PULLS = 2**20
+_MOST_PULLS = 1_048_576
 """Pull counts that are converted to floats at a time, to save memory."""
 
 

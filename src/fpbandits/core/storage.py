@@ -50,7 +50,7 @@ def _storage_error(what: str, error: Exception) -> StorageError:
 def written_aside(path: Path) -> Iterator[BinaryIO]:
     """Open a file that appears when the block ends, or not at all if the block raises."""
     # A file name has at most 255 bytes, and a character takes up to four.
-    aside = path.with_name(f".{path.name[:16]}.{secrets.token_hex(8)}{_ASIDE}")
+    aside = path.with_name(f".{path.name[:16]}.{secrets.token_hex()}{_ASIDE}")
     try:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, "Is a directory")

@@ -31,7 +31,7 @@ def checked_rows(given: object) -> Numbers:
 
 
 def checked_means(given: Numbers, names: Names, limits: Range) -> Floats:
-    """Return the checked matrix of means, read-only."""
+    """Return the checked matrix of means."""
     low, high = limits
     given = plain_list(given)
     if isinstance(given, np.ndarray):
@@ -47,14 +47,13 @@ def checked_means(given: Numbers, names: Names, limits: Range) -> Floats:
                     number(value, *names.place(row, column)) for column, value in enumerate(values)
                 ]
     # NaN fails both comparisons, so this finds it too; `number` then raises its own error.
-    for row, column in np.argwhere(~((matrix >= low) & (matrix <= high)))[:1]:
+    for row, column in np.argwhere(~((matrix >= low) & (matrix <= high))):
         place, mean = names.place(row, column), float(matrix[row, column])
         number(mean, *place)
         raise InputError(
             f"mean {number_text(mean)} is outside the range {range_text(limits)}"
             f"{other_units(limits)}"
         ).at(*place)
-    matrix.setflags(write=False)
     return matrix
 
 
@@ -75,7 +74,7 @@ def from_array(given: np.ndarray[Any, Any], names: Names, dimensions: int) -> Fl
         )
     names.check_count(0, given[0])
     with np.errstate(over="ignore"):  # too large becomes infinite, and is refused as such
-        return np.array(given, dtype=np.float64, order="C", subok=False)
+        return np.array(given, dtype=np.float64, order="C")
 
 
 def checked_lists(given: Numbers, names: Names, count: int, what: str, of: str) -> Floats:

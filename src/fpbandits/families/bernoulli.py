@@ -15,8 +15,14 @@ from fpbandits.core.table import checked_means
 from fpbandits.errors import InputError, counted, listed, wrong_type
 from fpbandits.families.base import RewardFamily
 from fpbandits.families.binomial import draw_binomial
-from fpbandits.families.estimator import LARGEST_LOG_ODDS, LEAST_CHANCE, Estimator, Rewards
-from fpbandits.families.information import information
+from fpbandits.families.estimator import (
+    LARGEST_LOG_ODDS,
+    Estimator,
+    Rewards,
+    chances_of,
+    log_odds_of,
+)
+from fpbandits.families.information import information_of_chances
 from fpbandits.families.two_point import TwoPoint
 
 
@@ -45,13 +51,10 @@ class Bernoulli(RewardFamily):
     @staticmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
         """Draw a binomial."""
-        if plays == 1:
-            return 1.0 if random.random() < law[arm, 0] else 0.0
         return float(draw_binomial(plays, law[arm, 0], random))
 
     def divergence(self, truth: int, others: Ints) -> Floats:
-        p, q = self.unit_means[truth], self.unit_means[others]
-        return information(p, q) + information(1 - p, 1 - q)
+        return information_of_chances(self.unit_means[truth], self.unit_means[others])
 
 
 _FEW_MISTAKES = 0.01
@@ -110,17 +113,14 @@ class BernoulliEstimator(Estimator):
     def maximise(
         self, plays: Floats, sums: Floats, common: Floats, near: Floats | None = None
     ) -> tuple[Floats, Floats]:
-        chances = np.clip(sums / plays[..., np.newaxis], LEAST_CHANCE, 1 - LEAST_CHANCE)
-        return np.log(chances) - np.log1p(-chances), common
+        return log_odds_of(sums / plays[..., np.newaxis]), common
 
     def laws(self, parameters: Floats, common: Floats) -> tuple[Floats, Floats]:
         log_odds = np.clip(parameters, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
         return np.logaddexp(0, log_odds[..., 0]), -log_odds
 
     def _chances(self, parameters: Floats) -> Floats:
-        log_odds = np.clip(parameters[..., 0], -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
-        chances: Floats = 1 / (1 + np.exp(-log_odds))
-        return chances
+        return chances_of(np.clip(parameters[..., 0], -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
 
     def means(self, parameters: Floats, common: Floats) -> Floats:
         width = (self.top - self.bottom)[:, np.newaxis]

@@ -23,7 +23,7 @@ from fpbandits.core.names import Names
 from fpbandits.core.table import checked_means
 from fpbandits.errors import InputError, wrong_value
 from fpbandits.families.base import RewardFamily
-from fpbandits.families.estimator import Estimator, Rewards
+from fpbandits.families.estimator import Estimator, Rewards, chances_of
 from fpbandits.families.information import log_gamma_bregman
 
 _HALF_ROUNDING = 2.0**-54
@@ -35,6 +35,14 @@ _LARGEST_LOG_ODDS = 12.0
 mean that is nearer to an end of the range."""
 _LOG_CONCENTRATION = -5.0, 25.0
 """The lowest and the highest logarithm of a fitted concentration."""
+_FIRST_CONCENTRATION = 4.0
+"""The concentration from which Newton's method starts."""
+_TURNS = 3
+"""How often means and concentration are found in turns, if the means are not nearly known."""
+_STEPS = 2
+"""Newton's steps to the means, in each turn."""
+_LONGEST_STEPS = 2.0, 1.0
+"""The longest steps of log-odds of means, and of the logarithm of the concentration."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,7 +59,7 @@ class Beta(RewardFamily):
     @classmethod
     def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> Beta:
         matrix = checked_means(rows, names, range)
-        for row, column in np.argwhere((matrix == range[0]) | (matrix == range[1]))[:1]:
+        for row, column in np.argwhere((matrix == range[0]) | (matrix == range[1])):
             raise InputError(
                 f"the mean {number_text(matrix[row, column])} of a beta arm must lie strictly "
                 f"inside the range {checks.range_text(range)}"
@@ -59,7 +67,7 @@ class Beta(RewardFamily):
         c = _checked_concentration(fields["concentration"])
         family = cls(means=matrix, concentration=c, range=range)
         shapes = c * np.minimum(family.unit_means, 1 - family.unit_means)
-        for row, column in np.argwhere(shapes < 1e-6)[:1]:
+        for row, column in np.argwhere(shapes < 1e-6):
             raise InputError(
                 f"with concentration {number_text(c)} the mean {number_text(matrix[row, column])} "
                 "is too near to the end of the range for a beta law; use bernoulli or discrete "
@@ -166,7 +174,7 @@ class BetaEstimator(Estimator):
 
     @property
     def begin(self) -> Floats:
-        return np.full(1 if self.concentration is None else 0, math.log(4.0))
+        return np.full(1 if self.concentration is None else 0, math.log(_FIRST_CONCENTRATION))
 
     def _concentration(self, common: Floats) -> float:
         """Return c: as given, or from the common parameter."""
@@ -187,32 +195,32 @@ class BetaEstimator(Estimator):
         wanted = log_r - log_rest
         log_c = math.log(self._concentration(common))
         log_odds = wanted / (1 + 2 / math.exp(log_c)) if near is None else near[..., 0]
-        rounds = 3 if near is None else 1
-        for _ in range(rounds):
+        step_of_mean, step_of_c = _LONGEST_STEPS
+        for _ in range(_TURNS if near is None else 1):
             c = math.exp(log_c)
-            for _ in range(2):
-                mean = 1 / (1 + np.exp(-log_odds))
+            for _ in range(_STEPS):
+                mean = chances_of(log_odds)
                 a, b = c * mean, c * (1 - mean)
                 slope = a * (1 - mean) * (zeta(2, a) + zeta(2, b))  # ζ(2, x) is ψ′(x)
-                step = np.clip((wanted - digamma(a) + digamma(b)) / slope, -2, 2)
+                step = (wanted - digamma(a) + digamma(b)) / slope
+                step = np.clip(step, -step_of_mean, step_of_mean)
                 log_odds = np.clip(log_odds + step, -_LARGEST_LOG_ODDS, _LARGEST_LOG_ODDS)
             if self.concentration is not None:
                 continue
-            mean = 1 / (1 + np.exp(-log_odds))
+            mean = chances_of(log_odds)
             a, b = c * mean, c * (1 - mean)
             score = mean * (log_r - digamma(a)) + (1 - mean) * (log_rest - digamma(b)) + digamma(c)
             bend = mean**2 * zeta(2, a) + (1 - mean) ** 2 * zeta(2, b) - zeta(2, c)
             gradient, curvature = float((plays * score).sum()), float((plays * bend).sum())
-            log_c += min(max(gradient / (c * max(curvature, 1e-300)), -1.0), 1.0)
+            step_of_log = gradient / (c * max(curvature, 1e-300))
+            log_c += min(max(step_of_log, -step_of_c), step_of_c)
             log_c = float(np.clip(log_c, *_LOG_CONCENTRATION))
         likeliest = common if self.concentration is not None else np.array([log_c])
         return log_odds[..., np.newaxis], likeliest
 
     def _means(self, parameters: Floats) -> Floats:
         """Return the means on [0, 1], [pair, type]."""
-        log_odds = np.clip(parameters[..., 0], -_LARGEST_LOG_ODDS, _LARGEST_LOG_ODDS)
-        means: Floats = 1 / (1 + np.exp(-log_odds))
-        return means
+        return chances_of(np.clip(parameters[..., 0], -_LARGEST_LOG_ODDS, _LARGEST_LOG_ODDS))
 
     def laws(self, parameters: Floats, common: Floats) -> tuple[Floats, Floats]:
         from scipy.special import betaln

@@ -41,7 +41,6 @@ _CELL = 2.0**-53
 """The width of a cell: the distance between two neighbouring values of a uniform number."""
 
 _STIRLING = (
-    0.0,
     0.08106146679532726,
     0.0413406959554093,
     0.02767792568499834,
@@ -58,11 +57,19 @@ _STIRLING = (
     0.0059513701127588475,
     0.005554733551962801,
 )
-"""δ(k) for k = 0 … 15; δ(0) is infinite, and its entry is not used."""
+"""δ(k) for k = 1 … 15."""
+
+_MOST_FEW = 201
+"""Inversion tries so many k: with np below `FEW`, all others have a chance far below 2^−53."""
+
+_SPLIT = 134217729.0
+"""2^27 + 1, which splits a number into two of half the digits."""
 
 
 def draw_binomial(n: int, p: float, random: Any) -> int:
     """Draw how many of ``n`` plays succeed, each with chance ``p``."""
+    if n == 1:
+        return 1 if random.random() < p else 0
     if p > 0.5:
         return n - _draw(n, 1 - p, random)
     return _draw(n, p, random)
@@ -86,7 +93,7 @@ def _draw_few(n: int, p: float, random: Any) -> int:
     chance_of_0, odds = math.exp(n * math.log1p(-p)), p / (1 - p)
     while True:
         chance = chance_of_0
-        for k in range(min(n, 200) + 1):  # what is beyond 200 has a chance far below 2^−53
+        for k in range(_MOST_FEW):  # beyond n the chances are 0
             if left < chance:
                 return k
             left -= chance
@@ -183,7 +190,7 @@ def artanh_rest(v: float) -> float:
 def stirling(k: float) -> float:
     """Return δ(k) = ln k! − ½·ln(2πk) − k·ln k + k, for whole numbers from 1 on."""
     if k < 16:
-        return _STIRLING[int(k)]
+        return _STIRLING[int(k) - 1]
     inverse = 1 / k
     w = inverse * inverse
     return inverse * (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w * (1 / 1680 - w / 1188))))
@@ -192,10 +199,10 @@ def stirling(k: float) -> float:
 def exact_product(x: float, y: float) -> tuple[float, float]:
     """Return the rounded product of x and y and its rounding error, xy less it (Dekker 1971)."""
     product = x * y
-    split = 134217729.0 * x  # 2^27 + 1
+    split = _SPLIT * x
     x_high = split - (split - x)
     x_low = x - x_high
-    split = 134217729.0 * y
+    split = _SPLIT * y
     y_high = split - (split - y)
     y_low = y - y_high
     missing = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low

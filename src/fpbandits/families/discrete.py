@@ -75,10 +75,7 @@ class Discrete(RewardFamily):
         total = 0.0
         left, values = plays, law.shape[1] // 2
         for value in range(values):
-            if left == 1:
-                count = 1 if random.random() < law[arm, value] else 0
-            else:
-                count = draw_binomial(left, law[arm, value], random)
+            count = draw_binomial(left, law[arm, value], random)
             total += count * law[arm, values + value]
             statistics[value] += count
             left -= count
@@ -144,11 +141,11 @@ def _checked_support(given: Any, limits: Range) -> Floats:
 def _checked_probabilities(given: Numbers, names: Names, values: int) -> Floats:
     """Return [model, arm, value] of probabilities, which add up to 1 for every model and arm."""
     table = checked_lists(given, names, values, "probabilities", f"a support of {values} values")
-    for row, column, value in np.argwhere(~((table >= 0) & (table <= 1)))[:1]:
+    for row, column, value in np.argwhere(~((table >= 0) & (table <= 1))):
         reason = f"{number_text(table[row, column, value])} is not a probability"
         raise InputError(reason, place=names.place(row, column))
     totals = table.sum(axis=2)
-    for row, column in np.argwhere(np.abs(totals - 1) > 1e-9)[:1]:
+    for row, column in np.argwhere(np.abs(totals - 1) > 1e-9):
         reason = f"the probabilities add up to {number_text(totals[row, column])}, not 1"
         raise InputError(reason, place=names.place(row, column))
     # A sum that is 1 but for rounding stays, so that a saved problem comes back bit for bit.
@@ -203,9 +200,10 @@ class DiscreteEstimator(Estimator):
 
     def _log_probabilities(self, parameters: Floats) -> Floats:
         """Return the logarithm of each value's probability, [pair, type, value]."""
+        from scipy.special import log_softmax
+
         log_odds = np.concatenate([np.zeros((*parameters.shape[:-1], 1)), parameters], axis=-1)
-        log_odds -= log_odds.max(axis=-1, keepdims=True)
-        logs: Floats = log_odds - np.log(np.exp(log_odds).sum(axis=-1, keepdims=True))
+        logs: Floats = log_softmax(log_odds, axis=-1)
         return logs
 
     def laws(self, parameters: Floats, common: Floats) -> tuple[Floats, Floats]:

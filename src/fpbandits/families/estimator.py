@@ -35,6 +35,9 @@ LEAST_CHANCE = 1e-11
 LARGEST_LOG_ODDS = 25.0
 """Log-odds of a fitted probability are at most this, and at least minus this: e⁻²⁵ ≈ 1e-11."""
 
+_LARGEST_REWARD = 1e15
+"""The largest reward of a log without a range: sums of squares keep their digits."""
+
 _REVENUE_ZEROS = 0.02
 """Rewards look like revenue if more than this share of them is 0."""
 _FEW_VALUES = 20
@@ -75,6 +78,10 @@ class Rewards:
             value = number_text(float(self.values[row]))
             raise InputError(f"the reward {reason.format(value)}", place=(("index", row),))
 
+    def refuse_huge(self) -> None:
+        """Raise an error at the first reward that is too large."""
+        self.refuse(np.abs(self.values) > _LARGEST_REWARD, "{} is beyond 1e15: scale the rewards")
+
     def suggest_families(self) -> str:
         """Return the options that choose families which these rewards look like, in words."""
         options = []
@@ -89,6 +96,19 @@ class Rewards:
         hint = "" if self.range else "; for other units give a range, as 0,15"
         outside = (self.values < limits[0]) | (self.values > limits[1])
         self.refuse(outside, f"{{}} is outside the range {range_text(limits)}{hint}")
+
+
+def log_odds_of(chances: Floats) -> Floats:
+    """Return the log-odds of probabilities, after keeping these away from 0 and 1."""
+    inside = np.clip(chances, LEAST_CHANCE, 1 - LEAST_CHANCE)
+    log_odds: Floats = np.log(inside) - np.log1p(-inside)
+    return log_odds
+
+
+def chances_of(log_odds: Floats) -> Floats:
+    """Return the probabilities with these log-odds."""
+    chances: Floats = 1 / (1 + np.exp(-log_odds))
+    return chances
 
 
 class Estimator(ABC):

@@ -21,7 +21,7 @@ import numpy as np
 
 from fpbandits.core import checks
 from fpbandits.core.arrays import Floats, Ints
-from fpbandits.core.checks import Numbers, Range, number_text
+from fpbandits.core.checks import LARGEST, Numbers, Range, number_text
 from fpbandits.core.names import Names
 from fpbandits.core.table import checked_means
 from fpbandits.errors import InputError, wrong_value
@@ -29,8 +29,6 @@ from fpbandits.families.base import RewardFamily
 from fpbandits.families.estimator import Estimator, Rewards
 
 UNBOUNDED: Range = (-math.inf, math.inf)
-_LARGEST = 1e100
-"""The largest mean or deviation, in the user's units: squares of them stay finite."""
 _WIDEST = 1e6
 """How many deviations the means may be apart."""
 _MOST_ZEROS = 0.2
@@ -55,10 +53,10 @@ class Gaussian(RewardFamily):
 
     @classmethod
     def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> Gaussian:
-        matrix = checked_means(rows, names, (-_LARGEST, _LARGEST))
+        matrix = checked_means(rows, names, (-LARGEST, LARGEST))
         given = fields["deviation"]
         deviation = checks.number(given, "deviation")
-        if not 1e-100 <= deviation <= _LARGEST:
+        if not 1e-100 <= deviation <= LARGEST:
             wanted = "be above 0, the standard deviation of a reward in your own units"
             raise wrong_value("deviation", given, wanted)
         low, high = float(matrix.min()), float(matrix.max())
@@ -136,7 +134,7 @@ class GaussianEstimator(Estimator):
     def of_log(cls, rewards: Rewards, given: Mapping[str, Any]) -> GaussianEstimator:
         if rewards.range is not None:
             raise InputError("gaussian rewards have no range: leave it out", about=("range",))
-        rewards.refuse(np.abs(rewards.values) > 1e15, "{} is beyond 1e15: scale the rewards")
+        rewards.refuse_huge()
         if rewards.values.min() >= 0 and (rewards.values == 0).mean() > _MOST_ZEROS:
             raise InputError(
                 f"{(rewards.values == 0).mean():.0%} of rewards are 0, and none is below: they are "

@@ -34,6 +34,11 @@ def information(p: Floats, q: Floats) -> Floats:
     return np.where(p == 0, q, terms)
 
 
+def information_of_chances(p: Floats, q: Floats) -> Floats:
+    """Return the divergence of success with chance p from success with chance q."""
+    return information(p, q) + information(1 - p, 1 - q)
+
+
 def minus_log(p: Floats) -> Floats:
     """Return −ln p, or `IMPOSSIBLE` where p is 0."""
     with np.errstate(divide="ignore"):

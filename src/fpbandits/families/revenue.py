@@ -23,21 +23,30 @@ import numpy as np
 
 from fpbandits.core import checks
 from fpbandits.core.arrays import TOLERANCE, Bools, Floats, Ints
-from fpbandits.core.checks import Numbers, Range, number_text
+from fpbandits.core.checks import LARGEST, Numbers, Range, number_text
 from fpbandits.core.names import Names
 from fpbandits.core.table import checked_lists
 from fpbandits.errors import InputError, wrong_value
 from fpbandits.families.base import RewardFamily
 from fpbandits.families.binomial import draw_binomial
-from fpbandits.families.estimator import LARGEST_LOG_ODDS, LEAST_CHANCE, Estimator, Rewards
-from fpbandits.families.information import information, minus_log
+from fpbandits.families.estimator import (
+    LARGEST_LOG_ODDS,
+    LEAST_CHANCE,
+    Estimator,
+    Rewards,
+    chances_of,
+    log_odds_of,
+)
+from fpbandits.families.information import information, information_of_chances, minus_log
 
-_LARGEST = 1e100
-"""The largest mean amount, in the user's units: its square stays finite."""
 _LEAST_SHAPE = 1e-3
 """The least shape, given or fitted."""
 _LARGEST_SHAPE = 1e6
 """The largest shape, given or fitted."""
+_LARGEST_LOG = 60.0
+"""Logarithms of fitted mean amounts are at most this, and at least minus this."""
+_STEPS = 4
+"""Newton's steps to a shape, from an approximation within 2 %."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,12 +78,15 @@ class Revenue(RewardFamily):
         rates = checked_lists(rows, names, 2, "numbers", "a chance and a mean amount")
         shape = _checked_shape(fields["shape"])
         chance, amount = rates[..., 0], rates[..., 1]
-        for row, column in np.argwhere(~((chance >= 0) & (chance <= 1)))[:1]:
+        for row, column in np.argwhere(~((chance >= 0) & (chance <= 1))):
             reason = f"{number_text(chance[row, column])} is not a probability"
             wanted = "a cell is [chance, mean amount]"
             raise InputError(f"{reason}: {wanted}", place=names.place(row, column))
-        for row, column in np.argwhere(~((amount > 0) & (amount <= _LARGEST)))[:1]:
-            reason = f"the mean amount {number_text(amount[row, column])} must be above 0"
+        for row, column in np.argwhere(~((amount > 0) & (amount <= LARGEST))):
+            reason = (
+                f"the mean amount {number_text(amount[row, column])} must be above 0 and at most "
+                f"{LARGEST:g}"
+            )
             raise InputError(reason, place=names.place(row, column))
         squares = chance * amount**2 * (1 + 1 / shape)  # the mean square of a reward
         deviation = math.sqrt(float((squares - (chance * amount) ** 2).max()))
@@ -99,10 +111,7 @@ class Revenue(RewardFamily):
     @staticmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
         """Draw how often the arm pays, and the sum of the amounts, which is gamma, too."""
-        if plays == 1:
-            paid = 1 if random.random() < law[arm, 0] else 0
-        else:
-            paid = draw_binomial(plays, law[arm, 0], random)
+        paid = draw_binomial(plays, law[arm, 0], random)
         total = 0.0
         if paid > 0:
             total = random.standard_gamma(paid * law[arm, 1]) * law[arm, 2]
@@ -140,7 +149,7 @@ class Revenue(RewardFamily):
         (p, m), (q, other_m) = self.rates[truth].T, np.moveaxis(self.rates[others], -1, 0)
         # The divergence of two gamma distributions of one shape is k·(ln(m′/m) + m/m′ − 1).
         amounts = p * self.shape * information(np.ones_like(m), m / other_m)
-        divergence: Floats = information(p, q) + information(1 - p, 1 - q) + amounts
+        divergence: Floats = information_of_chances(p, q) + amounts
         return divergence
 
     def same_law(self, truth: int, arm: int) -> Bools:
@@ -181,7 +190,7 @@ class RevenueEstimator(Estimator):
         if rewards.range is not None:
             raise InputError("revenue has no range: leave it out", about=("range",))
         rewards.refuse(rewards.values < 0, "{} is below 0: revenue is 0 or an amount")
-        rewards.refuse(rewards.values > 1e15, "{} is beyond 1e15: scale the rewards")
+        rewards.refuse_huge()
         paid = rewards.values[rewards.values > 0]
         if not len(paid):
             raise InputError("all rewards are 0: there is nothing to learn from them")
@@ -210,22 +219,21 @@ class RevenueEstimator(Estimator):
         from scipy.special import digamma, zeta
 
         paid = np.maximum(sums[..., 0], LEAST_CHANCE)
-        chance = np.clip(paid / plays, LEAST_CHANCE, 1 - LEAST_CHANCE)
         logs = np.log(np.maximum(sums[..., 1], 1e-300) / paid)
         if self.shape is None:
             excess = max(float((paid * logs - sums[..., 2]).sum() / paid.sum()), 1e-12)
             k = (3 - excess + math.sqrt((excess - 3) ** 2 + 24 * excess)) / (12 * excess)
-            for _ in range(4):  # Newton's steps from an approximation within 2 %
+            for _ in range(_STEPS):
                 k -= (math.log(k) - float(digamma(k)) - excess) / (1 / k - float(zeta(2, k)))
                 k = min(max(k, _LEAST_SHAPE), _LARGEST_SHAPE)
             common = np.array([math.log(k)])
-        return np.stack([np.log(chance) - np.log1p(-chance), logs], axis=-1), common
+        return np.stack([log_odds_of(paid / plays), logs], axis=-1), common
 
     @staticmethod
     def _rates(parameters: Floats) -> tuple[Floats, Floats]:
         """Return log-odds and logarithms of mean amounts, clipped so that nothing overflows."""
         log_odds = np.clip(parameters[..., 0], -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
-        return log_odds, np.clip(parameters[..., 1], -60, 60)
+        return log_odds, np.clip(parameters[..., 1], -_LARGEST_LOG, _LARGEST_LOG)
 
     def laws(self, parameters: Floats, common: Floats) -> tuple[Floats, Floats]:
         log_odds, logs = self._rates(parameters)
@@ -241,7 +249,7 @@ class RevenueEstimator(Estimator):
 
     def rows(self, parameters: Floats, common: Floats) -> Floats:
         log_odds, logs = self._rates(parameters)
-        return np.stack([1 / (1 + np.exp(-log_odds)), self.scale * np.exp(logs)], axis=-1)
+        return np.stack([chances_of(log_odds), self.scale * np.exp(logs)], axis=-1)
 
     def fields(self, common: Floats) -> dict[str, Any]:
         rounded = float(f"{self._shape(common):.6g}")  # no log determines more digits

@@ -25,7 +25,7 @@ from fpbandits.core.table import checked_means
 from fpbandits.errors import InputError, counted, quote, wrong_type
 from fpbandits.families.base import RewardFamily, freeze
 from fpbandits.families.binomial import draw_binomial
-from fpbandits.families.information import information, minus_log
+from fpbandits.families.information import information_of_chances, minus_log
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,7 +54,7 @@ class TwoPoint(RewardFamily):
         value = _checked_values(fields["value"], names)
         limits = min(0.0, float(value.min())), max(0.0, float(value.max()))
         chances = checked_means(rows, names, (-math.inf, math.inf))
-        for row, column in np.argwhere(~((chances >= 0) & (chances <= 1)))[:1]:
+        for row, column in np.argwhere(~((chances >= 0) & (chances <= 1))):
             chance = checks.number(float(chances[row, column]), *names.place(row, column))
             raise InputError(
                 f"{number_text(chance)} is not a probability: with value, a row holds how likely "
@@ -93,10 +93,7 @@ class TwoPoint(RewardFamily):
     @staticmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
         """Draw how often the value is paid, by a binomial."""
-        if plays == 1:
-            paid = 1 if random.random() < law[arm, 0] else 0
-        else:
-            paid = draw_binomial(plays, law[arm, 0], random)
+        paid = draw_binomial(plays, law[arm, 0], random)
         statistics[0] += paid
         statistics[1] += plays - paid
         return float(paid * law[arm, 1] + (plays - paid) * law[arm, 2])
@@ -144,15 +141,14 @@ class TwoPoint(RewardFamily):
                 "every model, are given as a model of the file"
             )
         chances = rewards / self.value
-        for arm in np.flatnonzero(~((chances >= 0) & (chances <= 1)))[:1]:
+        for arm in np.flatnonzero(~((chances >= 0) & (chances <= 1))):
             mean, value = number_text(rewards[arm]), number_text(self.value[arm])
             reason = f"the mean reward {mean} is not between 0 and {value}, what the arm pays"
             raise InputError(reason, place=names.place(0, int(arm)))
         return self.checked([chances.tolist()], names, (0.0, 1.0), value=self.value)
 
     def divergence(self, truth: int, others: Ints) -> Floats:
-        p, q = self.probabilities[truth], self.probabilities[others]
-        return information(p, q) + information(1 - p, 1 - q)
+        return information_of_chances(self.probabilities[truth], self.probabilities[others])
 
     def same_law(self, truth: int, arm: int) -> Bools:
         chances = self.probabilities[:, arm]
@@ -185,7 +181,7 @@ def _checked_values(given: Any, names: Names) -> Floats:
     arms = names.arms * (len(values) // len(names.arms))
     both = zip(values, arms, strict=True)
     numbers = np.array([checks.number(value, ("value", arm)) for value, arm in both])
-    for index in np.flatnonzero(numbers == 0)[:1]:
+    for index in np.flatnonzero(numbers == 0):
         reason = f"arm {quote(arms[index])} pays 0 at best: leave it out"
         raise InputError(reason, place=("value",))
     return np.tile(numbers, names.columns // len(numbers))

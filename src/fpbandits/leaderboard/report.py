@@ -191,9 +191,9 @@ def leaderboard_figure(board: Leaderboard) -> Figure:
             if name in board.standings[policy]:
                 shades[row, column] = times_best = board.times_best(policy, name)
                 mean = board.standings[policy][name].mean
-                text = (
-                    f"{mean:.3g}" if mean < 1000 else f"{mean:.0f}" if mean < 1e6 else amount(mean)
-                )
+                text = f"{mean:.0f}" if mean < 1e6 else amount(mean)
+                if mean < 999.5:
+                    text = f"{mean:.3g}"
                 colour = "white" if times_best > 10 else "black"
                 axes.text(column, row, text, ha="center", va="center", fontsize=7, color=colour)
     image = axes.imshow(shades, cmap="cividis_r", norm=LogNorm(1, 100), aspect="auto")
