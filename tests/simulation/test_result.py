@@ -75,6 +75,7 @@ def by_hand(**changes: Any) -> Result:
 def test_all_of_the_json_by_hand() -> None:
     """Regrets 0, .25, 0, 0, then .25, 1, 0, .5, then .5, 2, 0, 1."""
     root = math.sqrt
+    assert by_hand().starts == (0,)
     assert by_hand().as_dict() == {
         "problem": "models",
         "truth": "x",
@@ -129,6 +130,9 @@ def test_all_of_the_rows_by_hand() -> None:
     assert (low[-1], high[-1]) == (expected[-1]["ci95_low"], expected[-1]["ci95_high"])
     assert by_hand().quantile_regret("p", 0).tolist() == [0, 0, 0]
     assert by_hand().quantile_regret("p", 1).tolist() == [0.25, 1, 2]
+    for share in (-0.1, 1.1):
+        with pytest.raises(InputError, match="a quantile's share is between 0 and 1"):
+            by_hand().quantile_regret("p", share)
     none = by_hand().compare("p", "p")
     assert (none.difference, none.low, none.high, none.level) == (0, 0, 0, 0.95)
 
