@@ -240,7 +240,11 @@ def test_axes_begin_at_zero_or_are_logarithmic() -> None:
     [
         ([(0, 1)], "linear", "lost (rewards in [0, 1])"),
         ([(0, 5), (0, 1)], "linear", "lost (rewards in [0, 1]; rewards in [0, 5])"),
-        ([(0, 5), (0, 1), (0, 9)], "log", "lost (rewards in [0, 1]; rewards in [0, 5], …; log scale)"),
+        (
+            [(0, 5), (0, 1), (0, 9)],
+            "log",
+            "lost (rewards in [0, 1]; rewards in [0, 5], …; log scale)",
+        ),
     ],
 )
 def test_regret_is_drawn_with_its_units(

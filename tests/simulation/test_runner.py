@@ -89,7 +89,9 @@ def test_a_fifth_of_memory_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sysconf", memory.__getitem__)
     check_memory([])
     memory["SC_PHYS_PAGES"] -= 1
-    with pytest.raises(InputError, match=r"0 runs take 0 GiB and this machine has 0: ask for fewer"):
+    with pytest.raises(
+        InputError, match=r"0 runs take 0 GiB and this machine has 0: ask for fewer"
+    ):
         check_memory([])
 
 

@@ -110,7 +110,9 @@ def test_verdicts_take_the_place_of_spread(result: Result) -> None:
     assert title == (
         "paper:two, truth theta1: until a verdict of error 0.05, T = 1e+06, 4 runs, seed 0"
     )
-    columns = "policy  median plays  95 % quantile  with a verdict  wrong  mean regret  95 % interval"
+    columns = (
+        "policy  median plays  95 % quantile  with a verdict  wrong  mean regret  95 % interval"
+    )
     assert head.split() == columns.split()
     low, high = stats.t.interval(0.95, 3, loc=6, scale=stats.sem(0.4 * np.array([0, 10, 20, 30])))
     expected = ["few", "3,000", "beyond", "T", "75", "%", "25", "%"]

@@ -111,9 +111,7 @@ def test_oblivious_is_flat_here_and_growing_there(
 ) -> None:
     """Growth counts only if its lower limit is above 0, and then a little is enough."""
     regrets = {10**6: [100.0] * 200, 10**15: [late] * 200}
-    given = give(
-        regrets=lambda setting, policy, time: regrets[time], slopes=lambda *asked: slope
-    )
+    given = give(regrets=lambda setting, policy, time: regrets[time], slopes=lambda *asked: slope)
     assert CLAIMS["oblivious"](given).verdict == verdict
 
 

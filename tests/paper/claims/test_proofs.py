@@ -88,7 +88,9 @@ def test_numbers_may_reach_what_the_paper_says(
 
 def test_step_a_must_exceed_1(made_up: Material) -> None:
     for value, verdict in ((1.0, FAILS), (1.001, HOLDS)):
-        assert CLAIMS["lemma-2-step-a"](number("lemma 2: step (a)", value)(made_up)).verdict == verdict
+        assert (
+            CLAIMS["lemma-2-step-a"](number("lemma 2: step (a)", value)(made_up)).verdict == verdict
+        )
 
 
 @pytest.mark.parametrize(
