@@ -80,14 +80,14 @@ def test_a_summary_counts_the_verdicts(made_up: Material) -> None:
     claims = judge(made_up)
     counts = verdict_counts(claims)
     words = (
-        f"of 53 statements of the paper {counts['holds']} hold, {counts['beyond']} hold beyond some "
-        f"time, {counts['fails']} fail"
+        f"of 53 statements of the paper {counts['holds']} hold, {counts['beyond']} hold beyond "
+        f"some time, {counts['fails']} fail"
     )
     assert sum(counts.values()) == 53
     assert reproduce.Report(Path("r"), claims, 1_000).summary() == words
     assert reproduce.Report(Path("r"), claims, 999).summary() == (
-        f"{words}; with 999 runs limits are wide, and “fail” may mean that 1,000 are needed to show "
-        "it"
+        f"{words}; with 999 runs limits are wide, and “fail” may mean that 1,000 are needed to "
+        "show it"
     )
     lines = reproduce.claims_json(claims[:1]).decode().split("\n")
     assert lines[:3] == ["[", " {", '  "id": "bounded",']

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -201,7 +202,7 @@ def test_a_truth_that_moves_is_said_to() -> None:
     assert figure.get_supxlabel() == "single run; T = 3, seed 0"
 
 
-def drawn(losses: list[list[int]], highest: float = 0.0, **options: bool) -> Axes:
+def drawn(losses: list[list[int]], highest: float = 0.0, log_time: bool = True) -> Axes:
     """Draw policies that play the second arm so often up to t = 1, 10 and 100; it loses 1."""
     problem = Problem.bernoulli([[1.0, 0.0], [0.0, 1.0]], name="made up")
     base = simulate(problem, UCB1(), truth="theta1", horizon=100, times=[1, 10], runs=2)
@@ -211,7 +212,7 @@ def drawn(losses: list[list[int]], highest: float = 0.0, **options: bool) -> Axe
         axes = Figure().add_subplot()
         _scale(axes, result, float(max(policy[-1] for policy in losses)), highest)
         return axes
-    (axes,) = result.plot(**options).axes
+    (axes,) = result.plot(log_time=log_time).axes
     return axes
 
 
@@ -268,11 +269,12 @@ def test_a_line_and_its_band_at_every_time(band: str, over_log: bool) -> None:
     regret = result.regret("ucb1")[:, -len(times) :]
     mean, std = regret.mean(axis=0), regret.std(axis=0, ddof=1)
     half = stats.t.ppf(0.975, 29) * std / np.sqrt(30)
-    low, high = {
+    edges: dict[str, Any] = {
         "std": (mean - std, mean + std),
         "ci": (mean - half, mean + half),
         "quantile": np.quantile(regret, (0.05, 0.95), axis=0),
-    }[band]
+    }
+    low, high = edges[band]
     (line,), (drawn_band,) = axes.lines, axes.collections
     assert (line.get_label(), line.get_marker()) == ("mine", "")
     np.testing.assert_allclose(np.asarray(line.get_xdata(), float), times)

@@ -55,7 +55,7 @@ def test_chains_without_choice() -> None:
 
 
 def test_a_path_ends_where_the_truth_stays_for_good() -> None:
-    """The first model is left half of the time, the second never, and nothing leads to the third."""
+    """The first model is left half of the time, the second never; nothing leads to the third."""
     ending = replace(MOODS, transitions=((0.5, 0.5, 0), (0, 1, 0), (0.2, 0.2, 0.6)))
     for run in range(20):
         states = stepwise(ending, 0, 100, run)

@@ -111,7 +111,7 @@ CHANGES = {0: "theta1", 7: "theta2"}
 @pytest.mark.parametrize("problem", [PLAIN, IN_CONTEXTS], ids=["alone", "contexts"])
 def test_rewards_are_those_of_the_stage_and_the_context(problem: Problem, delay: int) -> None:
     """Means are 0 and 1, so each reward is known; late ones are of when the decision was made."""
-    result = simulate(problem, Checking(), truth=CHANGES, horizon=30, runs=3, delay=delay)  # type: ignore[arg-type]  # names alone
+    result = simulate(problem, Checking(), truth=CHANGES, horizon=30, runs=3, delay=delay)
     counts = result.pulls["checking"][:, -1].reshape(3, -1, 2).sum(axis=1)
     assert counts.tolist() == [[15, 15]] * 3
 

@@ -196,7 +196,7 @@ def test_verdicts_are_counted() -> None:
     """Of four runs three have a verdict, at once, after 3 and after 7 plays, and one is wrong."""
     found = Stops.of(np.array([1, 3, 0, 7]), np.array([0, 1, 0, 0]))
     assert found == Stops(median=7, q95=None, share=0.75, wrong=0.25)
-    found = Stops.of(np.arange(1, 21), np.zeros(20))
+    found = Stops.of(np.arange(1, 21), np.zeros(20, np.int64))
     assert found == Stops(median=11, q95=20, share=1.0, wrong=0.0)
     with_stops = by_hand(stops={"p": np.array([[1, 3, 0, 7], [0, 1, 0, 0]])}, leap_error=0.0)
     alone = with_stops.first(2)

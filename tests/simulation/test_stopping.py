@@ -60,11 +60,14 @@ def by_hand(problem: fpb.Problem, truth: int, run: int, horizon: int) -> int:
 
 def test_as_an_agent_followed_by_hand() -> None:
     spec = RunSpec(horizon=150, runs=25, seed=0, truth="prior")
-    found = play_until_verdict(make_cell(SHOP, fpb.Frugal(), spec), 25, ERROR).plays
+    stopped = play_until_verdict(make_cell(SHOP, fpb.Frugal(), spec), 25, ERROR)
+    found = stopped.plays
     drawn = truths(SHOP, "prior", 0, range(25))
     assert drawn is not None
-    assert found.tolist() == [by_hand(SHOP, int(drawn[run]), run, 150) for run in range(25)]
+    by_then = [by_hand(SHOP, int(drawn[run]), run, 150) for run in range(25)]
+    assert found.tolist() == by_then
     assert len(set(found.tolist())) > 10
+    assert stopped.named[found == 0].tolist() == [[-1]] * by_then.count(0) != []
 
 
 def test_one_arm_best_under_all_is_sure_at_once_and_no_information_never_is() -> None:

@@ -103,7 +103,7 @@ def test_the_title_says_how_runs_were_played(result: Result, delay: int | str, w
 
 
 def test_verdicts_take_the_place_of_spread(result: Result) -> None:
-    """In a table of one truth and of several; three of four runs have a verdict, and one is wrong."""
+    """For one truth and for several; three of four runs have a verdict, and one is wrong."""
     stops = {name: np.array([[1, 3000, 0, 7], [0, 1, 0, 0]]) for name in result.policies}
     stopped = replace(result, stops=stops, settings={**result.settings, "stop": 0.05})
     title, head, _, few, _ = regret_table(stopped).splitlines()

@@ -360,7 +360,7 @@ def test_what_a_worker_did_not_play_is_left() -> None:
     assert _rest(ranges, played) == [RunRange(1, 9, 10), RunRange(2, 0, 3)]
 
 
-class Sent(Exception):
+class SentError(Exception):
     """All that is sent at first has been sent."""
 
 
@@ -378,12 +378,12 @@ def first_batches(
 
     def wait(futures: Any, timeout: float, **more: Any) -> Any:
         waits.append(timeout)
-        raise Sent
+        raise SentError
 
     monkeypatch.setattr(packing, "pack_batch", lambda cells, ranges, whole: (cells, ranges))
     monkeypatch.setattr(workers, "wait", wait)
     ranges = [RunRange(number, 0, cell.spec.runs) for number, cell in enumerate(cells)]
-    with pytest.raises(Sent):
+    with pytest.raises(SentError):
         play_ranges(
             cells,
             ranges,
@@ -415,6 +415,30 @@ def test_the_first_batches_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> N
     cells = [make_cell(load_problem("paper:two"), UCB1(), spec)]
     assert first_batches(monkeypatch, cells, 1)[0] == [2**26 // 2**19] * 2
     assert first_batches(monkeypatch, cells, 4)[0] == [2**28 // 8 // 2**19] * 8
+
+
+def test_if_something_fails_workers_are_told_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[_Batch, Future[Any]]] = []
+
+    def send(batch: _Batch, *others: Any) -> Future[Any]:
+        sent.append((batch, Future()))
+        return sent[-1][1]
+
+    def fail(futures: Any, **more: Any) -> Any:
+        raise SentError
+
+    monkeypatch.setattr(workers, "_send", send)
+    monkeypatch.setattr(workers, "wait", fail)
+    with ThreadPoolExecutor(1) as threads, pytest.raises(SentError):
+        play_ranges(
+            cells_of([9]),
+            [RunRange(0, 0, 9)],
+            threads,
+            on_played=lambda played: None,
+            tick=lambda under_way: None,
+        )
+    assert len(sent) == 2
+    assert all(batch.progress[STOP] and future.cancelled() for batch, future in sent)
 
 
 def test_a_worker_plays_until_its_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:

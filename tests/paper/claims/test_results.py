@@ -121,7 +121,7 @@ Give = Callable[..., Material]
 def at_share_of(
     name: str, number_of: Callable[[str], float], times: tuple[int, int], share: float, give: Give
 ) -> str:
-    """Return the verdict if growth is this share of a number, in each setting, between two times."""
+    """Return the verdict if growth between two times is this share of a setting's number."""
 
     def slopes(setting: str, policy: str, *asked: int) -> list[float]:
         assert asked == times

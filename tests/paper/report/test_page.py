@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pytest
 from scipy import stats
 
 from fpbandits.paper.material import Material
@@ -33,7 +32,7 @@ def growing(setting: str, policy: str, start: int, end: int) -> list[float]:
 
 
 def crossed(material: Material) -> Material:
-    """Let FP-UCB lose more than UCB1 on the 24 permutations up to T = 1e4, and less from then on."""
+    """Let FP-UCB lose as much as UCB1 on the 24 permutations up to T = 1e4, and then less."""
     ours = material.results["permutations-fp-ucb-near"]
     more = np.where(ours.times <= 10**4, 0, -10)
     results = dict(material.results)
