@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fpbandits import FPUCB, UCB1, InputError
+from fpbandits import FPUCB, UCB1, InputError, Problem
 from fpbandits.core.streams import run_stream
 from fpbandits.errors import ConflictError
 from fpbandits.paper import experiments
 from fpbandits.paper.experiments import (
+    COUNTEREXAMPLES,
     EXPERIMENTS,
     PAPER,
+    RUNS,
     SETTINGS,
     Experiment,
     find_experiments,
@@ -49,6 +51,99 @@ def test_the_papers_experiments_are_all_here() -> None:
         assert times == sorted(set(times))
         assert times[-1] == experiment.horizon
         assert {10**power for power in range(6) if 10**power <= experiment.horizon} <= set(times)
+
+
+def test_settings_are_those_of_the_paper_and_of_the_counterexamples() -> None:
+    """Where the figures of the paper end, and the means that docs/paper.md counts on."""
+    ends = {"two-1": 10**3, "two-2": 10**4, "permutations": 10**5, "grid-6": 10**5, "grid-4": 10**6}
+    assert {setting.name: setting.horizon for setting in PAPER} == ends
+    found = {setting.name: setting for setting in COUNTEREXAMPLES}
+    assert list(found) == ["minimum", "forgotten", "constants", "certain", "laws", "tied"]
+    for name, means, title in (
+        (
+            "minimum",
+            [[0.5, 0.49], [0.01, 0.9], [0.501, 0.502]],
+            "Θ = {(.5, .49), (.01, .9), (.501, .502)}, truth the first",
+        ),
+        (
+            "forgotten",
+            [[0.5, 0.49], [0.5, 0.9], [0.501, 0.502]],
+            "Θ = {(.5, .49), (.5, .9), (.501, .502)}, truth the first",
+        ),
+        ("constants", [[0.5, 0.3], [0.5, 0.51]], "Θ = {(.5, .3), (.5, .51)}, truth the first"),
+        ("certain", [[0.5, 0.3], [0.5, 1]], "Θ = {(.5, .3), (.5, 1)}, truth the first"),
+    ):
+        problem = Problem.bernoulli(means, name=name)
+        assert (found[name].problem, found[name].title) == (problem, title)
+        assert found[name].truth == "theta1"
+    sure, other = [[0, 1, 0], [0.7, 0, 0.3]], [[0.5, 0, 0.5], [0.2, 0, 0.8]]
+    laws = Problem.discrete([sure, other], support=[0, 0.5, 1], name="laws")
+    assert (found["laws"].problem, found["laws"].truth) == (laws, "theta1")
+    assert found["tied"].problem is SETTINGS["grid-4"].problem
+
+
+def test_which_policy_is_run_where_how_far_and_how_often() -> None:
+    """The order too: it is that of the cells in the folder of results."""
+    expected = []
+    for setting in ("two-1", "two-2", "permutations", "grid-6", "grid-4"):
+        expected += [(setting, "fp-ucb", "near", 10**6, 1000)]
+        expected += [(setting, "fp-ucb", "far", 10**15, 1000)]
+        if setting != "grid-6":
+            expected += [(setting, "ucb1", "near", 10**6, 1000)]
+            expected += [(setting, "ucb1", "far", 10**12, 200)]
+            expected += [(setting, "thompson", "near", 10**6, 1000)]
+            expected += [(setting, "thompson", "far", 10**15, 1000)]
+    expected += [
+        ("minimum", "fp-ucb", "far", 10**12, 200),
+        ("forgotten", "fp-ucb", "far", 10**12, 200),
+        ("constants", "fp-ucb", "far", 10**12, 200),
+        ("constants", "ucb1", "far", 10**12, 200),
+        ("certain", "fp-ucb", "far", 10**15, 1000),
+        ("certain", "optimist", "far", 10**15, 1000),
+        ("laws", "fp-ucb", "far", 10**15, 1000),
+        ("tied", "fp-ucb", "far", 10**15, 200),
+        *((setting.name, "frugal", "far", 10**15, 200) for setting in PAPER),
+    ]
+    found = [
+        (each.setting.name, each.policy.name, each.distance, each.horizon, each.runs(RUNS))
+        for each in EXPERIMENTS.values()
+    ]
+    assert found == expected
+    names = [f"{setting}-{policy}-{distance}" for setting, policy, distance, _, _ in expected]
+    assert list(EXPERIMENTS) == names
+    assert EXPERIMENTS["two-1-ucb1-far"].runs(11) == 10, "as many as the paper's figures have"
+    assert EXPERIMENTS["two-1-ucb1-far"].runs(101) == 21
+    assert EXPERIMENTS["two-1-ucb1-far"].title == "two models, truth θ¹: ucb1 to T = 1e12"
+
+
+@pytest.mark.parametrize("name", ["two-1", "two-2", "permutations", "grid-4"])
+def test_times_are_even_in_log_t_and_near_ones_in_t_too(name: str) -> None:
+    """To the end of the paper's figure in steps of a hundredth of it."""
+    end = SETTINGS[name].horizon
+    near = {round(10 ** (k / 16)) for k in range(6 * 16 + 1)}
+    near |= set(range(end // 100, end + 1, end // 100))
+    assert EXPERIMENTS[f"{name}-fp-ucb-near"].times == sorted(near)
+    far = {round(10 ** (k / 8)) for k in range(15 * 8 + 1)}
+    assert EXPERIMENTS[f"{name}-fp-ucb-far"].times == sorted(far)
+
+
+def test_a_short_experiment_ends_before_the_papers_figure() -> None:
+    times = Experiment(SETTINGS["two-2"], UCB1(), "near", 1000).times
+    even = {round(10 ** (k / 16)) for k in range(3 * 16 + 1)} | set(range(10, 1001, 10))
+    assert times == sorted(even)
+
+
+def test_what_makes_a_result_that_of_an_experiment() -> None:
+    """Problem, truth, policy and times: each of them alone tells another result apart."""
+    experiment = Experiment(SETTINGS["two-1"], FPUCB(), "near", 100)
+    result = experiment.cell(10, 0).result(
+        np.zeros((10, len(experiment.times), 2), np.int64), np.ones(10, np.int64)
+    )
+    assert experiment.matches(result)
+    assert not experiment.matches(replace(result, problem=SETTINGS["constants"].problem))
+    assert not experiment.matches(replace(result, truth="theta2"))
+    assert not experiment.matches(replace(result, pulls={"ucb1": result.pulls["fp-ucb"]}))
+    assert not experiment.matches(replace(result, times=result.times + 1))
 
 
 def test_policies_without_models_do_the_same_under_the_same_truth() -> None:

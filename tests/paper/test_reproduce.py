@@ -8,15 +8,17 @@ import re
 import resource
 import shutil
 from html.parser import HTMLParser
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command import run
 
-from fpbandits import __version__
+from fpbandits import InputError, __version__
 from fpbandits.cli import main
 from fpbandits.paper import reproduce
+from fpbandits.paper.claims import judge, verdict_counts
 from fpbandits.paper.material import Material
 from fpbandits.paper.report.figures import FIGURES
 from fpbandits.paper.report.page import chapters
@@ -72,6 +74,46 @@ def of_ten_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
             main(["reproduce", "--out", str(folder), *WORDS])
     assert caught.value.code == 0
     return folder
+
+
+def test_a_summary_counts_the_verdicts(made_up: Material) -> None:
+    claims = judge(made_up)
+    counts = verdict_counts(claims)
+    words = (
+        f"of 53 statements of the paper {counts['holds']} hold, {counts['beyond']} hold beyond "
+        f"some time, {counts['fails']} fail"
+    )
+    assert sum(counts.values()) == 53
+    assert reproduce.Report(Path("r"), claims, 1_000).summary() == words
+    assert reproduce.Report(Path("r"), claims, 999).summary() == (
+        f"{words}; with 999 runs limits are wide, and “fail” may mean that 1,000 are needed to "
+        "show it"
+    )
+    lines = reproduce.claims_json(claims[:1]).decode().split("\n")
+    assert lines[:3] == ["[", " {", '  "id": "bounded",']
+    assert "B(θ°)" in lines[3]
+    assert lines[-2:] == ["]", ""]
+
+
+def test_a_report_needs_a_folder_of_its_own_and_results_to_be_from(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the report needs a folder of its own: name one"):
+        reproduce.reproduce(Path("."))  # noqa: PTH201  # as it is given
+    with pytest.raises(InputError, match="there is no folder results in it, as reports have"):
+        reproduce.reproduce(tmp_path / "a", source=tmp_path)
+    with pytest.raises(InputError, match="runs is 9: it must be at least 10"):
+        reproduce.reproduce(tmp_path / "a", runs=9)
+    with pytest.raises(InputError, match="seed is -1: it must be at least 0"):
+        reproduce.reproduce(tmp_path / "a", seed=-1)
+    assert signature(reproduce.reproduce).parameters["seed"].default == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_progress_is_told_while_figures_are_drawn(report: Path, tmp_path: Path) -> None:
+    told: list[tuple[str, float, float]] = []
+    reproduce.reproduce(tmp_path / "b", source=report, progress=lambda *news: told.append(news))
+    count = len(FIGURES)
+    assert told == [("drawing the figures", 0.0, (k + 1) / count) for k in range(count)]
 
 
 def test_everything_is_written(report: Path) -> None:

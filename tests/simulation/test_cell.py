@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from fpbandits import (
     UCB1,
     InputError,
     Optimist,
+    PlainPolicy,
     Problem,
     Thompson,
     ThompsonTheta,
@@ -26,7 +28,7 @@ from fpbandits.engine.contract import Ahead, Plan
 from fpbandits.engine.policy import Contexts, Policy
 from fpbandits.simulation import cell as cell_module
 from fpbandits.simulation.cell import MANY, make_cell
-from fpbandits.simulation.kernel import new_progress
+from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, new_progress
 from fpbandits.simulation.spec import RunSpec
 
 
@@ -177,6 +179,109 @@ def test_runs_together_are_the_runs_alone(name: str, monkeypatch: pytest.MonkeyP
         assert len(found) == alike
         np.testing.assert_array_equal(pulls, np.concatenate([each for each, _ in alone]))
         np.testing.assert_array_equal(plans, np.concatenate([each for _, each in alone]))
+
+
+def test_a_cell_says_how_far_it_is_and_ends_when_told() -> None:
+    cell = make_cell(load_problem("paper:two"), UCB1(), RunSpec(horizon=50, times=[7], runs=9))
+    progress = new_progress()
+    pulls, plans = cell.play(range(2, 6), progress)
+    assert (pulls.shape, plans.shape) == ((4, 2, 2), (4,))
+    assert (progress[RUNS], progress[TIME], progress[END]) == (4, 0, 50)
+    after, _ = cell.play(range(2, 6), progress, deadline=-math.inf)
+    assert np.array_equal(after, pulls[:1]), "one run, however late it is"
+    assert progress[RUNS] == 5
+    progress[STOP] = 1
+    for policy in (UCB1(), Halting()):
+        stopped = make_cell(load_problem("paper:two"), policy, RunSpec(horizon=500, runs=9))
+        pulls, plans = stopped.play(range(3), progress)
+        assert (len(pulls), len(plans)) == (0, 0)
+    assert progress[RUNS] == 5
+
+
+class Halting(PlainPolicy):
+    name = "halting"
+
+    def choose(self, seen: Any, random: Any) -> int:
+        return 0
+
+
+THIRDS = Problem.discrete([[[0.2, 0.3, 0.5], [0.3, 0.4, 0.3]]] * 2, support=[0, 0.5, 1])
+BETA = Problem.beta([[0.9, 0.5], [0.2, 0.5]], 4)
+AT_ONCE = 2**53
+REACHES: dict[str, tuple[Problem, Policy, dict[str, Any], int]] = {
+    "all at once": (load_problem("paper:two"), FPUCB(), {}, AT_ONCE),
+    "the worst case, too": (load_problem("paper:two"), FPUCB(), {"worst_case": True}, AT_ONCE),
+    "step by step": (load_problem("paper:two"), FPUCB(), {"leap": False}, 1),
+    "contexts": (SHOP, UCB1(), {}, 1),
+    "one context": (
+        Problem.bernoulli([[[0.9, 0.5]], [[0.4, 0.5]]], contexts=["all"]),
+        UCB1(),
+        {},
+        AT_ONCE,
+    ),
+    "drawn one by one": (BETA, FPUCB(), {}, 10**6),
+    "normal": (NORMAL, FPUCB(), {}, AT_ONCE),
+    "unbounded in the worst case": (NORMAL, FPUCB(), {"worst_case": True}, 1),
+    "a policy that looks at laws": (THIRDS, Optimist(), {}, AT_ONCE),
+    "and whose statistics may stray": (BETA, Optimist(), {}, 1),
+}
+"""A problem, a policy and options, and the most plays that a plan may be for."""
+
+
+@pytest.mark.parametrize("name", REACHES)
+def test_how_far_a_plan_may_reach(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, policy, options, longest = REACHES[name]
+    assert Optimist().looks_at_laws
+    assert not BETA.rewards.statistics_stay_near
+    given: list[Any] = []
+
+    def loop(*arguments: Any) -> int:
+        given.extend(arguments)
+        return 1
+
+    monkeypatch.setattr(cell_module, "play", loop)
+    spec = RunSpec(horizon=10, runs=1, truth=problem.models[0], **options)
+    make_cell(problem, policy, spec).play(range(1), new_progress())
+    assert given[10] == longest
+    spread = given[3].spread
+    # The rewards leave the envelope with probability 2 exp(−2 spread).
+    stray = 0 if "worst_case" in options else 1e-18
+    assert 2 * math.exp(-2 * spread) == pytest.approx(stray, rel=1e-9, abs=0)
+    assert given[3].bounded == (problem is not NORMAL)
+    assert given[3].means.tolist() == problem.rewards.unit_means[0].tolist()
+    assert given[3].expected.tolist() == problem.rewards.expected(0).tolist()
+    assert given[11].tolist() == ([0.5, 1.0] if problem is SHOP else [1.0])
+    assert given[12] == (problem is SHOP), "UCB1 plays each context as a bandit of its own"
+
+
+def test_each_stage_has_its_envelope(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows of all stages one after another, and a copy of the first, which may be changed."""
+    given: list[Any] = []
+
+    def loop(*arguments: Any) -> int:
+        given.extend(arguments)
+        return 1
+
+    monkeypatch.setattr(cell_module, "play", loop)
+    spec = RunSpec(horizon=90, truth={0: "theta2", 60: "theta1"}, runs=1)
+    make_cell(NORMAL, FPUCB(), spec).play(range(1), new_progress())
+    now, starts, rows, stages = given[3], given[7], given[8], given[9]
+    unit = NORMAL.rewards.unit_means
+    assert (starts.tolist(), rows.tolist()) == ([0, 60], [0, 1])
+    assert stages.means.tolist() == [*unit[1], *unit[0]]
+    assert now.means.tolist() == unit[1].tolist()
+    expected = NORMAL.rewards.expected
+    assert stages.expected.tolist() == [*expected(1).tolist(), *expected(0).tolist()]
+    assert now.expected.tolist() == expected(1).tolist()
+    assert not np.shares_memory(now.means, stages.means)
+    moving = Problem.bernoulli(
+        [[0.9, 0.5], [0.2, 0.5], [0.3, 0.1]], transitions=[[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    )
+    given.clear()
+    spec = RunSpec(horizon=4, truth="theta3", runs=1)
+    make_cell(moving, ThompsonTheta(), spec).play(range(1), new_progress())
+    assert (given[7].tolist(), given[8].tolist()) == ([0, 1, 2, 3], [2, 0, 1, 2])
+    assert given[3].means.tolist() == [0.3, 0.1]
 
 
 class HalfWritten(NamedTuple):

@@ -166,7 +166,32 @@ def test_plain_policies_in_contexts_are_told_of_the_right_one() -> None:
     assert result.pulls["noting"][0, -1].sum() == 60
 
 
-@pytest.mark.parametrize("delay", [-1, 1.5, "soon", "batch:", "batch:0", "geometric:x", None])
+@pytest.mark.parametrize(
+    ("given", "shortest"),
+    [
+        (0, 0),
+        (1, 1),
+        (30.0, 30),
+        ("30", 30),
+        ("0", 0),
+        (10**12, 10**12),
+        ("geometric:0", 0),
+        ("geometric:1", "geometric:1"),
+        ("geometric:007", "geometric:7"),
+        (f"geometric:{10**12}", f"geometric:{10**12}"),
+        ("batch:1", 0),
+        ("batch:2", "batch:2"),
+    ],
+)
+def test_a_delay_has_one_shortest_form(given: Any, shortest: Delay) -> None:
+    found = checked_delay(given)
+    assert (found, type(found)) == (shortest, type(shortest))
+
+
+WRONG = [-1, 1.5, 10**12 + 1, "soon", "30:", ":3", "late:3", "batch:", "batch:0", "geometric:x"]
+
+
+@pytest.mark.parametrize("delay", [*WRONG, "geometric:1000000000001", None, True])
 def test_what_is_no_delay_is_refused(delay: Any) -> None:
     with pytest.raises(InputError, match="delay"):
         checked_delay(delay)
@@ -181,5 +206,5 @@ def test_no_delay_is_no_setting() -> None:
 def test_long_runs_with_a_delay_are_refused() -> None:
     with pytest.raises(InputError, match="10000000 at most"):
         RunSpec(delay=1, horizon=1e9)
-    with pytest.raises(InputError, match="worst_case"):
+    with pytest.raises(InputError, match="with a delay nothing leaps: leave worst_case=True out"):
         RunSpec(delay=1, horizon=1e3, worst_case=True)

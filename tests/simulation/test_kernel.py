@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from context_twins import WORDS, player, random_problem
@@ -17,7 +19,9 @@ from fpbandits import (
 )
 from fpbandits.core.streams import run_stream
 from fpbandits.engine.policy import Policy
+from fpbandits.engine.ready import NO_STREAM, ready
 from fpbandits.policies import parse_policy
+from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, new_late, new_progress
 
 
 @pytest.mark.parametrize(("name", "policy"), [("fp-ucb", FPUCB()), ("ucb1", UCB1())])
@@ -108,3 +112,60 @@ def test_contexts_come_as_often_as_their_shares_say() -> None:
     counts = result.pulls["ucb1"][:, -1].reshape(10, 3, 2).sum(axis=(0, 2))
     for count, share in zip(counts, problem.shares, strict=True):
         assert abs(count - 40_000 * share) < 5 * np.sqrt(40_000 * share * (1 - share))
+
+
+@pytest.mark.parametrize("delay", [0, 1])
+@pytest.mark.parametrize("word", ["fp-ucb", "ucb1"])
+@pytest.mark.parametrize("change", [150, 61])
+def test_every_plan_is_played_to_its_end(word: str, change: int, delay: int) -> None:
+    """Stepwise runs against the rules in Python, plan by plan; the truth may change in between.
+
+    With a delay of 1 a reward is known when the next decision has been made.
+    """
+    problem = load_problem("paper:permutations")
+    first, second = problem.models[0], problem.models[9]
+    truth = {0: first, change: second} if change < 150 else first
+    times = [1, 2, 7, 60, 100, 150]
+    how: Any = {"horizon": 150, "times": times, "runs": 2, "seed": 3, "leap": False}
+    result = simulate(problem, word, truth=truth, delay=delay, **how)
+    rules = ready(parse_policy(word), problem)
+    for run in range(2):
+        stream, state = run_stream(3, run), rules.policy.new_state(problem)
+        played, plans, counts = 0, 0, np.zeros(4, int)
+        waiting: list[tuple[int, float]] = []
+        while played < 150:
+            pending = np.bincount([arm for arm, _ in waiting], minlength=4)
+            arms, _ = rules.plan(state, played, None, NO_STREAM, pending=pending)
+            plans += 1
+            for arm in arms:
+                means = problem.means[0 if played < change else 9]
+                waiting.append((arm, float(stream.random() < means[arm])))
+                played += 1
+                counts[arm] += 1
+                while len(waiting) > delay:
+                    rules.observe(state, played, None, *waiting.pop(0), NO_STREAM)
+                if played in times:
+                    recorded = result.pulls[word][run, result.times == played]
+                    assert recorded.tolist() == [counts.tolist()]
+                if played == 150:
+                    break
+        assert result.plans[word][run] == plans
+
+
+def test_a_decision_in_contexts_is_a_plan() -> None:
+    problem = Problem.bernoulli([[[0.5, 0.4]] * 3], contexts=["a", "b", "c"])
+    for delay in (0, 5):
+        result = simulate(
+            problem, UCB1(), truth="theta1", horizon=40, times=[40], runs=3, delay=delay
+        )
+        assert result.plans["ucb1"].tolist() == [40, 40, 40]
+
+
+def test_what_a_loop_shares_and_what_it_begins_with() -> None:
+    assert (TIME, STOP, RUNS, END) == (0, 1, 2, 3)
+    assert new_progress().tolist() == [0, 0, 0, 0]
+    late = new_late(5, 2, 3)
+    shapes = [(5,), (5,), (5, 2), (3,), (3,)]
+    assert [array.shape for array in late] == shapes
+    assert not any(array.any() for array in late)
+    assert not np.shares_memory(late.pending, late.made)

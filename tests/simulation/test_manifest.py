@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,10 @@ import pytest
 from kept import ask
 
 from fpbandits import UCB1, Thompson, load_problem
-from fpbandits.errors import ConflictError
+from fpbandits.core.storage import DamagedError
+from fpbandits.errors import ConflictError, StorageError
 from fpbandits.simulation.cell import make_cell
-from fpbandits.simulation.manifest import difference, make_manifest
+from fpbandits.simulation.manifest import difference, make_manifest, read_manifest
 from fpbandits.simulation.spec import RunSpec
 
 
@@ -82,3 +85,115 @@ def test_how_two_questions_differ_is_said_in_a_few_words() -> None:
     assert difference(asked("x"), asked("x", truth="b")) == "truth 'a' there, 'b' here"
     assert difference(asked("x", seed=1), asked("x", seed=2)) == "seed 1 there, 2 here"
     assert difference(asked("x"), asked("x", times=[5, 100])) == "another problem, or other times"
+
+
+def test_names_are_shown_up_to_60_characters() -> None:
+    def asked(name: str) -> dict[str, Any]:
+        return {"times": [[10]], "cells": [{"name": name, "times": 0}, {"name": "z", "times": 0}]}
+
+    short = "x" * 57
+    assert difference(asked(short), asked("y")).endswith("xx, z' there, 'y, z' here")
+    assert difference(asked(short + "x"), asked("y")).endswith("xx' there, 'y' here")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kept")
+    ask(folder, policies=UCB1(), runs=2, truth={0: "theta1", 30: "theta2"}, horizon=50)
+    return folder
+
+
+def sealed(content: dict[str, Any], folder: Path) -> Path:
+    """Write a manifest with the digest that it should have."""
+    path = folder / "manifest.json"
+    rest = {key: value for key, value in content.items() if key != "digest"}
+    digest = hashlib.sha256(json.dumps(rest).encode()).hexdigest()
+    path.write_text(json.dumps({**rest, "digest": digest}))
+    return path
+
+
+FIELDS: list[tuple[str, Any]] = [
+    ("problems", None),
+    ("problems", "x"),
+    ("problems", [3]),
+    ("cells", None),
+    ("cells", [3]),
+    ("times", None),
+    ("times", {}),
+    ("times", 3),
+    ("times", []),
+    ("times", [[]]),
+    ("times", [["x"]]),
+    ("times", [[50, 30]]),
+    ("times", [[0, 50]]),
+    ("times", "x"),
+    ("question", None),
+    ("question", 3),
+    ("versions", None),
+    ("versions", []),
+]
+OF_A_CELL: list[tuple[str, Any]] = [
+    ("name", 3),
+    ("problem", -1),
+    ("problem", 1),
+    ("problem", True),
+    ("truth", None),
+    ("truth_means", "x"),
+    ("truth_means", [1]),
+    ("policy", 3),
+    ("code", 3),
+    ("seed", -1),
+    ("seed", "x"),
+    ("times", -1),
+    ("times", 1),
+    ("runs", 0),
+    ("runs", 2.0),
+    ("shuffle", 1),
+    ("leap", None),
+    ("worst_case", "no"),
+    ("starts", 3),
+    ("starts", [0.0]),
+    ("another", 3),
+]
+
+
+def test_a_manifest_whose_fields_are_odd_is_refused(kept: Path, tmp_path: Path) -> None:
+    """Whatever its digest says; and one that lacks a field. It is not taken for damaged."""
+    whole = json.loads((kept / "manifest.json").read_text())
+    (cell,) = whole["cells"]
+    assert read_manifest(sealed(whole, tmp_path))["cells"] == [cell]
+    forged = [{**whole, key: value} for key, value in FIELDS]
+    forged += [{**whole, "cells": [{**cell, key: value}]} for key, value in OF_A_CELL]
+    forged += [{k: v for k, v in whole.items() if k != key} for key, _ in FIELDS]
+    forged += [
+        {**whole, "cells": [{k: v for k, v in cell.items() if k != key}]}
+        for key in cell
+        if key != "starts"
+    ]
+    for content in forged:
+        with pytest.raises(StorageError, match="fields are missing, or are not what they should"):
+            read_manifest(sealed(content, tmp_path))
+    for starts in ({}, {"starts": [0]}):
+        once = {**{k: v for k, v in cell.items() if k != "starts"}, **starts}
+        assert read_manifest(sealed({**whole, "cells": [once]}, tmp_path))["cells"] == [once]
+
+
+def test_a_manifest_of_schema_1_has_old_names(kept: Path, tmp_path: Path) -> None:
+    whole = json.loads((kept / "manifest.json").read_text())
+    assert whole["schema"] == 2
+    old_names = {"truth": "true", "truth_means": "true_means", "worst_case": "exact"}
+    (cell,) = whole["cells"]
+    old = {old_names.get(key, key): value for key, value in cell.items()}
+    found = read_manifest(sealed({**whole, "schema": 1, "cells": [old]}, tmp_path))
+    assert found["cells"] == [cell]
+    with pytest.raises(StorageError, match="fields are missing"):
+        read_manifest(sealed({**whole, "cells": [old]}, tmp_path))
+    with pytest.raises(StorageError, match="fields are missing"):
+        read_manifest(sealed({**whole, "schema": 1, "cells": 3}, tmp_path))
+
+
+def test_a_changed_manifest_is_damaged(kept: Path, tmp_path: Path) -> None:
+    whole = json.loads((kept / "manifest.json").read_text())
+    (tmp_path / "manifest.json").write_text(json.dumps({**whole, "question": "x"}))
+    with pytest.raises(DamagedError, match="its checksum is another"):
+        read_manifest(tmp_path / "manifest.json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from fpbandits import UCB1, InputError, Problem, load_problem
@@ -11,6 +12,7 @@ from fpbandits.simulation import packing, workers
 from fpbandits.simulation.cell import make_cell
 from fpbandits.simulation.packing import pack_batch, unpack_batch
 from fpbandits.simulation.spec import RunSpec
+from fpbandits.simulation.versions import versions
 from fpbandits.simulation.workers import RunRange
 
 
@@ -46,3 +48,17 @@ def test_problems_that_differ_in_shares_alone_are_told_apart() -> None:
     alone = [unpack_batch(*pack_batch({0: cell}, [], True))[0][0] for cell in cells.values()]
     for found in ([together[0], together[1]], alone):
         assert [cell.problem.shares for cell in found] == [(0.9, 0.1), (0.1, 0.9)]
+
+
+def test_a_small_problem_is_sent_and_a_large_one_only_if_asked() -> None:
+    """131,072 bytes are small; a worker that lacks a problem replies without runs."""
+    packing._problems_here.clear()
+    spec = RunSpec(runs=1, horizon=1, truth="theta1")
+    for models, sent in ((2_000, True), (10_000, False)):
+        problem = Problem.bernoulli(np.linspace(0.1, 0.9, 2 * models).reshape(models, 2))
+        cells, ranges = {0: make_cell(problem, UCB1(), spec)}, [RunRange(0, 0, 1)]
+        packed, problems = pack_batch(cells, ranges, False)
+        assert bool(problems) == sent
+        assert (len(packing._pack_problem(problem, "")) <= 131_072) == sent
+        assert len(pack_batch(cells, ranges, True)[1]) == 1
+    assert workers._play_packed(packed, {}) == ([], 0.0, versions())

@@ -11,7 +11,7 @@ import pytest
 
 from fpbandits import InputError, PlainPolicy, Problem, Result, load_results, simulate
 from fpbandits.engine.plain import Seen
-from fpbandits.simulation.paths import draw_path
+from fpbandits.simulation.paths import check_length, draw_path
 
 CHAIN = [[0.9, 0.1, 0.0], [0.0, 0.5, 0.5], [0.3, 0.3, 0.4]]
 MOODS = Problem.bernoulli(
@@ -52,6 +52,22 @@ def test_chains_without_choice() -> None:
     assert stepwise(cycle, 1, 7, 0) == [1, 2, 0, 1, 2, 0, 1]
     staying = replace(MOODS, transitions=((1, 0, 0), (0, 1, 0), (0, 0, 1)))
     assert stepwise(staying, 2, 50, 0) == [2] * 50
+
+
+def test_a_path_ends_where_the_truth_stays_for_good() -> None:
+    """The first model is left half of the time, the second never; nothing leads to the third."""
+    ending = replace(MOODS, transitions=((0.5, 0.5, 0), (0, 1, 0), (0.2, 0.2, 0.6)))
+    for run in range(20):
+        states = stepwise(ending, 0, 100, run)
+        left = states.index(1)
+        assert states == [0] * left + [1] * (100 - left)
+
+
+def test_the_longest_horizon_makes_20_million_moves() -> None:
+    """At most: the chain leaves its most restless model with probability 0.6."""
+    check_length(MOODS, 33_333_333)
+    with pytest.raises(InputError, match=r"moves about 20,000,000 times in 33,333,334 plays"):
+        check_length(MOODS, 33_333_334)
 
 
 @pytest.mark.parametrize("policy", [InTurn(), "ucb1"], ids=str)

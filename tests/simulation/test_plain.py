@@ -75,3 +75,62 @@ def test_a_rule_written_both_ways_plays_the_same() -> None:
         steps, pulls = played(PlainUCB1(), problem, times, new_progress(), run)
         assert steps == 777
         assert pulls.tolist() == compiled.pulls["ucb1"][run].tolist()
+
+
+class Checking(PlainPolicy):
+    """Plays in turn; the arm that pays is the second up to t = 7, in context b the first."""
+
+    name = "checking"
+    stays = False
+
+    def choose(self, seen: Seen, random: np.random.Generator) -> int:
+        return seen.t % 2
+
+    def start(self, problem: Problem) -> list[int]:
+        return []
+
+    def update(self, seen: Seen, arm: int, reward: float) -> None:
+        late = len(seen.memory) >= 7 and not self.stays
+        pays = (arm == 1) == ((seen.context != "b") != late)
+        assert reward == pays
+        seen.memory.append(arm)
+
+
+class Staying(Checking):
+    name = "staying"
+    stays = True
+
+
+A, B = [0.0, 1.0], [1.0, 0.0]
+PLAIN = Problem.bernoulli([A, B])
+IN_CONTEXTS = Problem.bernoulli([[A, B], [B, A]], contexts=["a", "b"])
+CHANGES = {0: "theta1", 7: "theta2"}
+
+
+@pytest.mark.parametrize("delay", [0, 3])
+@pytest.mark.parametrize("problem", [PLAIN, IN_CONTEXTS], ids=["alone", "contexts"])
+def test_rewards_are_those_of_the_stage_and_the_context(problem: Problem, delay: int) -> None:
+    """Means are 0 and 1, so each reward is known; late ones are of when the decision was made."""
+    result = simulate(problem, Checking(), truth=CHANGES, horizon=30, runs=3, delay=delay)
+    counts = result.pulls["checking"][:, -1].reshape(3, -1, 2).sum(axis=1)
+    assert counts.tolist() == [[15, 15]] * 3
+
+
+def test_rewards_are_those_of_the_model_that_a_chain_begins_with() -> None:
+    """It begins with the second of three, and stays there."""
+    chain = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    problem = Problem.bernoulli([B, A, B], transitions=chain)
+    result = simulate(problem, Staying(), truth="theta2", horizon=30, runs=2)
+    assert result.pulls["staying"][:, -1].tolist() == [[0, 0, 15, 15, 0, 0]] * 2
+
+
+def test_three_contexts_come_as_the_stream_says() -> None:
+    problem = Problem.bernoulli([[A, B, A]], contexts=["x", "y", "z"], shares=[0.2, 0.5, 0.3])
+    result = simulate(problem, InTurn(), truth="theta1", horizon=40, runs=2, seed=5)
+    for run in range(2):
+        stream, expected = run_stream(5, run), np.zeros(6, int)
+        for t in range(40):
+            context = int(np.searchsorted([0.2, 0.7], stream.random(), side="right"))
+            expected[2 * context + t % 2] += 1
+            stream.random()  # the reward
+        assert result.pulls["in-turn"][run, -1].tolist() == expected.tolist()

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import pytest
 from scipy import stats
 
 from fpbandits import FPUCB, UCB1, InputError, Problem, Result, load_problem, simulate
+from fpbandits.simulation.comparison import Comparison
+from fpbandits.simulation.stops import Stops
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +41,187 @@ def test_statistics_by_hand(result: Result) -> None:
     assert (low[-1], high[-1]) == pytest.approx(expected)
     assert result.quantile_regret("ucb1", 0.5)[-1] == pytest.approx(sorted(final)[12])
     assert result.mean_pulls("ucb1")["arm1"] == pytest.approx(mean / 0.3)
+
+
+MODELS = Problem.bernoulli([[0.5, 0.25], [0.25, 1.0]], models=["x", "y"], name="models")
+PULLS = np.array(
+    [
+        [[1, 0], [3, 1], [6, 2]],
+        [[0, 1], [0, 4], [0, 8]],
+        [[1, 0], [4, 0], [8, 0]],
+        [[1, 0], [2, 2], [4, 4]],
+    ]
+)
+
+
+def by_hand(**changes: Any) -> Result:
+    """Four runs up to t = 8; a play of the second arm loses 0.25."""
+    settings = {"shuffle": False, "leap": True, "worst_case": False}
+    result = Result(
+        problem=MODELS,
+        truth="x",
+        truth_means=np.array([0.5, 0.25]),
+        seed=7,
+        times=np.array([1, 4, 8]),
+        pulls={"p": PULLS},
+        plans={"p": np.array([3, 4, 5, 4])},
+        settings=settings | changes.pop("settings", {}),
+        leap_error=1e-3,
+        versions={"numpy": "2"},
+    )
+    return replace(result, **changes)
+
+
+def test_all_of_the_json_by_hand() -> None:
+    """Regrets 0, .25, 0, 0, then .25, 1, 0, .5, then .5, 2, 0, 1."""
+    root = math.sqrt
+    assert by_hand().starts == (0,)
+    assert by_hand().as_dict() == {
+        "problem": "models",
+        "truth": "x",
+        "horizon": 8,
+        "runs": 4,
+        "seed": 7,
+        "shuffle": False,
+        "leap": True,
+        "worst_case": False,
+        "times": [1, 4, 8],
+        "policies": {
+            "p": {
+                "mean_regret": [0.0625, 0.4375, 0.875],
+                "std_regret": pytest.approx([1 / 8, root(35 / 192), root(35 / 48)]),
+                "final_regret": [0.5, 2.0, 0.0, 1.0],
+                "mean_pulls": {"arm1": 4.5, "arm2": 3.5},
+                "mean_plans": 4.0,
+                "total_variation": pytest.approx(5 * 2 * 1e-3),
+            }
+        },
+        "versions": {"numpy": "2"},
+    }
+    for settings, leap in (({"leap": False}, False), ({"delay": 3}, False), ({"stop": 0.1}, False)):
+        assert by_hand(settings=settings).as_dict()["leap"] is leap
+
+
+def test_all_of_the_rows_by_hand() -> None:
+    regrets = [[0, 0.25, 0, 0], [0.25, 1, 0, 0.5], [0.5, 2, 0, 1]]
+    expected = []
+    for time, regret, plays in zip((1, 4, 8), regrets, PULLS.mean(axis=0), strict=True):
+        low, high = stats.t.interval(0.95, 3, loc=np.mean(regret), scale=stats.sem(regret))
+        q05, median, q95 = np.quantile(regret, (0.05, 0.5, 0.95))
+        expected.append(
+            {
+                "policy": "p",
+                "time": time,
+                "mean_regret": pytest.approx(np.mean(regret)),
+                "std_regret": pytest.approx(np.std(regret, ddof=1)),
+                "ci95_low": pytest.approx(low),
+                "ci95_high": pytest.approx(high),
+                "q05_regret": pytest.approx(q05),
+                "median_regret": pytest.approx(median),
+                "q95_regret": pytest.approx(q95),
+                "pulls arm1": plays[0],
+                "pulls arm2": plays[1],
+            }
+        )
+    found = list(by_hand().rows())
+    assert found == expected
+    assert [list(row) for row in found] == [list(row) for row in expected]
+    low, high = by_hand().confidence_interval("p")
+    assert (low[-1], high[-1]) == (expected[-1]["ci95_low"], expected[-1]["ci95_high"])
+    assert by_hand().quantile_regret("p", 0).tolist() == [0, 0, 0]
+    assert by_hand().quantile_regret("p", 1).tolist() == [0.25, 1, 2]
+    for share in (-0.1, 1.1):
+        with pytest.raises(InputError, match="a quantile's share is between 0 and 1"):
+            by_hand().quantile_regret("p", share)
+    none = by_hand().compare("p", "p")
+    assert (none.difference, none.low, none.high, none.level) == (0, 0, 0, 0.95)
+
+
+CHANGED: dict[str, Any] = {"starts": (0, 4), "truth_means": MODELS.means}
+
+
+def test_regret_of_a_truth_that_changes_by_hand() -> None:
+    """From t = 4 on a play of the first arm loses 0.75, and of the second nothing."""
+    result = by_hand(**CHANGED)
+    expected = [[0, 0.25, 2.5], [0.25, 1, 1], [0, 0, 3], [0, 0.5, 2]]
+    assert result.regret("p").tolist() == expected
+    assert result.final_regret("p").tolist() == [2.5, 1, 3, 2]
+    assert result.mean_regret("p").tolist() == [0.0625, 0.4375, 2.125]
+
+
+def test_the_first_runs_and_the_first_times() -> None:
+    """A drawn truth has means for each run, one that changes for each stage."""
+    for changes, means in (
+        ({}, [0.5, 0.25]),
+        ({"truth": "prior", "truth_means": MODELS.means[[0, 1, 1, 0]]}, [[0.5, 0.25]]),
+        (CHANGED, MODELS.means.tolist()),
+    ):
+        first = by_hand(**changes).first(1)
+        assert (first.pulls["p"].tolist(), first.plans["p"].tolist()) == ([PULLS[0].tolist()], [3])
+        assert first.truth_means.tolist() == means
+    stages = by_hand(starts=(0, 1, 4), truth_means=np.array([[0.5, 0.25], [0.25, 1.0], [0, 0.5]]))
+    for time, times, starts, means in (
+        (1, [1], (0,), [0.5, 0.25]),
+        (3, [1], (0,), [0.5, 0.25]),
+        (4, [1, 4], (0, 1), MODELS.means.tolist()),
+        (8, [1, 4, 8], (0, 1, 4), stages.truth_means.tolist()),
+        (2**63 - 1, [1, 4, 8], (0, 1, 4), stages.truth_means.tolist()),
+    ):
+        cut = stages.until(time)
+        assert (cut.times.tolist(), cut.starts, cut.horizon) == (times, starts, times[-1])
+        assert cut.truth_means.tolist() == means
+        assert cut.pulls["p"].tolist() == PULLS[:, : len(times)].tolist()
+    with pytest.raises(InputError, match="time is 9223372036854775808: it must be at most"):
+        stages.until(2**63)
+    drawn = by_hand(truth="prior", truth_means=MODELS.means[[0, 1, 1, 0]])
+    assert drawn.until(4).truth_means.tolist() == drawn.truth_means.tolist()
+
+
+def test_gaps_are_those_of_each_context_run_and_stage() -> None:
+    means = [[[0.5, 0.25], [0.25, 1.0]], [[0.75, 0.25], [0.5, 0.5]]]
+    problem = Problem.bernoulli(means, contexts=["a", "b"])
+    rows = np.array(means).reshape(2, 4)
+    one = by_hand(problem=problem, truth_means=rows[0])
+    assert one.gaps.tolist() == [0, 0.25, 0.75, 0]
+    several = by_hand(problem=problem, truth_means=rows, starts=(0, 4))
+    assert several.gaps.tolist() == [[0, 0.25, 0.75, 0], [0, 0.5, 0, 0]]
+
+
+def test_a_figure_is_over_log_time_and_without_bounds_if_nothing_is_said() -> None:
+    (axes,) = by_hand().plot().axes
+    assert (axes.get_xscale(), len(axes.lines)) == ("log", 1)
+
+
+def test_verdicts_are_counted() -> None:
+    """Of four runs three have a verdict, at once, after 3 and after 7 plays, and one is wrong."""
+    found = Stops.of(np.array([1, 3, 0, 7]), np.array([0, 1, 0, 0]))
+    assert found == Stops(median=7, q95=None, share=0.75, wrong=0.25)
+    found = Stops.of(np.arange(1, 21), np.zeros(20, np.int64))
+    assert found == Stops(median=11, q95=20, share=1.0, wrong=0.0)
+    with_stops = by_hand(stops={"p": np.array([[1, 3, 0, 7], [0, 1, 0, 0]])}, leap_error=0.0)
+    alone = with_stops.first(2)
+    assert alone.verdicts("p") == Stops(median=3, q95=3, share=1.0, wrong=0.5)
+    together = Result.together({"one": alone, "two": alone})
+    assert together.stops is not None
+    assert {name: stops.tolist() for name, stops in together.stops.items()} == {
+        "one": [[1, 3], [0, 1]],
+        "two": [[1, 3], [0, 1]],
+    }
+    assert Result.together({"one": by_hand()}).stops is None
+
+
+@pytest.mark.parametrize(
+    ("difference", "low", "high", "said"),
+    [
+        (-0.5, -0.9, -0.1, "a has the lower regret, by 0.5 (90% interval 0.1 … 0.9)"),
+        (0.5, 0.1, 0.9, "b has the lower regret, by 0.5 (90% interval 0.1 … 0.9)"),
+        (0.4, -0.1, 0.9, "no clear difference: 0.4 (90% interval -0.1 … 0.9)"),
+        (-0.4, -0.9, 0.1, "no clear difference: -0.4 (90% interval -0.9 … 0.1)"),
+    ],
+)
+def test_a_comparison_in_words(difference: float, low: float, high: float, said: str) -> None:
+    comparison = Comparison("a", "b", difference, low, high, 0.9)
+    assert str(comparison) == repr(comparison) == said
 
 
 def test_comparison_is_paired(result: Result) -> None:

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -19,8 +19,15 @@ from fpbandits.engine import ready as ready_module
 from fpbandits.engine.ready import refusal
 from fpbandits.policies import POLICIES
 from fpbandits.policies.shared import rates
+from fpbandits.simulation import runner
 from fpbandits.simulation.cell import Cell, make_cell
-from fpbandits.simulation.runner import ON_THE_WAY, _Watch, memory_needed, play_cells
+from fpbandits.simulation.runner import (
+    ON_THE_WAY,
+    _Watch,
+    check_memory,
+    memory_needed,
+    play_cells,
+)
 from fpbandits.simulation.spec import RunSpec
 from fpbandits.simulation.workers import Played, RunRange
 
@@ -67,12 +74,42 @@ def test_progress_counts_runs_of_before_and_runs_under_way() -> None:
 def test_the_memory_of_tables_by_hand() -> None:
     """Pulls twice, as there are as many on their way at most; three of regret, plans and JSON."""
     nothing = memory_needed([])
+    assert (nothing, ON_THE_WAY) == (2**26, 2**28 + 2 * 2**27)
     assert memory_needed([(10, 5, 4)]) - nothing == 2 * 8 * 200 + 3 * 8 * 50 + 100 * 10
     two = 2 * 8 * (200 + 60) + 3 * 8 * 50 + 100 * 12
     assert memory_needed([(10, 5, 4), (2, 10, 3)]) - nothing == two
     large = 8 * 10**6 * 100 * 2
     wanted = large + ON_THE_WAY + 3 * large // 2 + 100 * 10**6
     assert memory_needed([(10**6, 100, 2)]) - nothing == wanted
+
+
+def test_a_fifth_of_memory_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is needed for nothing, 2^26 bytes, is 0.8 of 81,920 pages of 1,024 bytes."""
+    memory = {"SC_PAGE_SIZE": 1024, "SC_PHYS_PAGES": 81_920}
+    monkeypatch.setattr(os, "sysconf", memory.__getitem__)
+    check_memory([])
+    memory["SC_PHYS_PAGES"] -= 1
+    with pytest.raises(
+        InputError, match=r"0 runs take 0 GiB and this machine has 0: ask for fewer"
+    ):
+        check_memory([])
+
+
+def test_there_are_as_many_threads_as_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or as many as one asks for; one where the number of cores is not known."""
+    threads: list[int] = []
+
+    class Counted(ThreadPoolExecutor):
+        def __init__(self, workers: int) -> None:
+            threads.append(workers)
+            super().__init__(workers)
+
+    monkeypatch.setattr(runner, "ThreadPoolExecutor", Counted)
+    for cores, asked in ((7, None), (None, None), (7, 2)):
+        monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
+        cell = make_cell(load_problem("paper:two"), FPUCB(), RunSpec(horizon=10, runs=1))
+        play_cells({"one": cell}, workers=asked)
+    assert threads == [7, 1, 2]
 
 
 def test_what_does_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

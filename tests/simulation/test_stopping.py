@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,13 @@ import fpbandits as fpb
 from fpbandits.core.streams import run_stream
 from fpbandits.simulation.cell import make_cell
 from fpbandits.simulation.spec import RunSpec
-from fpbandits.simulation.stopping import is_sure, play_until_verdict
+from fpbandits.simulation.stopping import (
+    Stopped,
+    _is_wrong,
+    can_be_sure,
+    is_sure,
+    play_until_verdict,
+)
 from fpbandits.simulation.truths import truths
 
 TABLE = {"loyal": [0.9, 0.8, 0.7], "regular": [0.6, 0.5, 0.3], "thrifty": [0.5, 0.2, 0.05]}
@@ -52,11 +60,14 @@ def by_hand(problem: fpb.Problem, truth: int, run: int, horizon: int) -> int:
 
 def test_as_an_agent_followed_by_hand() -> None:
     spec = RunSpec(horizon=150, runs=25, seed=0, truth="prior")
-    found = play_until_verdict(make_cell(SHOP, fpb.Frugal(), spec), 25, ERROR).plays
+    stopped = play_until_verdict(make_cell(SHOP, fpb.Frugal(), spec), 25, ERROR)
+    found = stopped.plays
     drawn = truths(SHOP, "prior", 0, range(25))
     assert drawn is not None
-    assert found.tolist() == [by_hand(SHOP, int(drawn[run]), run, 150) for run in range(25)]
+    by_then = [by_hand(SHOP, int(drawn[run]), run, 150) for run in range(25)]
+    assert found.tolist() == by_then
     assert len(set(found.tolist())) > 10
+    assert stopped.named[found == 0].tolist() == [[-1]] * by_then.count(0) != []
 
 
 def test_one_arm_best_under_all_is_sure_at_once_and_no_information_never_is() -> None:
@@ -213,3 +224,119 @@ def test_a_truth_that_moves_has_no_verdict() -> None:
     moving = fpb.Problem.bernoulli([[0.5, 0.4], [0.3, 0.6]], transitions=[[0.9, 0.1], [0.1, 0.9]])
     with pytest.raises(fpb.InputError, match="moves by its transitions, and a verdict is for"):
         fpb.simulate(moving, "ucb1", stop=0.05, horizon=20, runs=2)
+
+
+NORMAL = fpb.Problem.gaussian([[3, 1], [1, 2], [2.5, 2.5]], deviation=2)
+THIRDS = fpb.Problem.discrete(
+    [[[0.2, 0.3, 0.5], [0.4, 0.4, 0.2]], [[0.3, 0.3, 0.4], [0.1, 0.3, 0.6]]],
+    support=[0, 3, 5],
+    range=(0, 5),
+)
+ROOMS = fpb.Problem.bernoulli(
+    [[[0.9, 0.5], [0.8, 0.6]], [[0.4, 0.5], [0.3, 0.6]]], contexts=["a", "b"], shares=[0.7, 0.3]
+)
+
+
+@pytest.mark.parametrize("policy", ["ucb1", "thompson-theta"])
+@pytest.mark.parametrize(
+    ("problem", "truth"),
+    [(SHOP, "prior"), (NORMAL, "theta2"), (THIRDS, "theta1"), (ROOMS, "theta2")],
+    ids=["shop", "normal", "discrete", "contexts"],
+)
+def test_runs_without_a_verdict_are_stepwise_runs(
+    problem: fpb.Problem, truth: str, policy: str
+) -> None:
+    """Bit for bit those of the other loop, to a horizon that no plan ends at."""
+    how: dict[str, Any] = {"truth": truth, "horizon": 23, "runs": 6, "seed": 4}
+    stopped = fpb.simulate(problem, policy, stop=1e-200, **how)
+    steps = fpb.simulate(problem, policy, leap=False, times=[23], **how)
+    assert np.array_equal(stopped.pulls[policy], steps.pulls[policy])
+    assert np.array_equal(stopped.plans[policy], steps.plans[policy])
+    assert stopped.stops is not None
+    assert not stopped.stops[policy].any()
+
+
+@pytest.mark.parametrize("problem", [NORMAL, THIRDS], ids=["normal", "discrete"])
+def test_other_rewards_as_an_agent_that_sees_the_same(problem: fpb.Problem) -> None:
+    """UCB1 draws nothing itself: an agent is given the rewards of the run's stream, one by one."""
+    spec = RunSpec(horizon=60, truth="theta2", seed=4)
+    found = play_until_verdict(make_cell(problem, fpb.UCB1(), spec), 12, 0.2)
+    laws = problem.rewards.reordered(np.array([1]), np.arange(2))
+    law, zero, width = laws.law(0), problem.rewards.zero, problem.rewards.width
+    plays = []
+    for run in range(12):
+        agent, stream, named, t = fpb.Agent(problem, "ucb1"), run_stream(4, run), None, 0
+        while named is None and t < 60:
+            decision = agent.ask()
+            arm = problem.arms.index(decision.arm)
+            reward = laws.draw_sum(law, arm, 1, stream, np.zeros(laws.statistics))
+            agent.tell(decision, float(zero + width * reward))
+            named, t = agent.verdict(0.2), t + 1
+        plays.append(0 if named is None else t)
+        assert found.named[run].tolist() == [-1 if named is None else problem.arms.index(named)]
+    assert found.plays.tolist() == plays
+    assert len(set(plays)) > 3
+
+
+def test_what_stops_and_how_wrong_it_is() -> None:
+    pulls, plans = np.array([[1, 2], [3, 4], [0, 5]]), np.ones(3, np.int64)
+    assert Stopped(pulls, plans, np.array([[0], [-1], [1]])).plays.tolist() == [3, 0, 5]
+    named = np.array([[0, 1], [1, 1], [0, 0], [-1, -1]])
+    gaps = np.array([[[0, 0.5], [0.3, 0]]])
+    assert _is_wrong(named, gaps).tolist() == [False, True, True, False]
+    by_run = np.concatenate([gaps[:, ::-1], gaps[:, :, ::-1], gaps, gaps])
+    named[1] = [1, 0]
+    assert _is_wrong(named, gaps).tolist() == [False, True, True, False]
+    assert _is_wrong(named, by_run).tolist() == [True, False, True, False]
+
+
+def test_progress_is_told_policy_by_policy_and_run_by_run() -> None:
+    told: list[tuple[str, float, float]] = []
+    fpb.simulate(
+        SHOP,
+        ["frugal", "ucb1"],
+        stop=0.3,
+        horizon=5,
+        runs=4,
+        workers=1,
+        progress=lambda *news: told.append(news),
+    )
+    assert told == [("frugal", 1.0, 0.5), ("ucb1", 1.0, 1.0)]
+    cell = make_cell(SHOP, fpb.Frugal(), RunSpec(horizon=5, truth="loyal"))
+    shares: list[float] = []
+    play_until_verdict(cell, 4, 0.3, progress=shares.append)
+    assert shares == [0.25, 0.5, 0.75, 1.0]
+
+
+def test_which_policies_can_be_sure() -> None:
+    assert can_be_sure(fpb.UCB1())
+    assert can_be_sure(fpb.Frugal())
+    assert not can_be_sure(fpb.Frugal(change_rate=0.1))
+
+    class Plain(fpb.PlainPolicy):
+        name = "plain"
+
+        def choose(self, seen: Any, random: Any) -> int:
+            return 0
+
+    assert not can_be_sure(Plain())
+
+
+def test_an_executor_is_of_no_use() -> None:
+    with ThreadPoolExecutor(1) as threads, pytest.raises(fpb.InputError, match="use no executor;"):
+        fpb.simulate(SHOP, stop=0.3, horizon=5, runs=2, executor=threads)
+    with pytest.raises(fpb.InputError, match="workers is 0: it must be at least 1"):
+        fpb.simulate(SHOP, stop=0.3, horizon=5, runs=2, workers=0)
+
+
+def test_a_first_arm_that_is_best_is_named_in_each_context() -> None:
+    """Models with no share do not count; of two arms that are best the first is named."""
+    best = np.array([[[False, True, True], [True, False, True]]] * 2)
+    best[1, 1] = [False, False, True]
+    prior, named = np.full(2, 0.5), np.full(2, -1)
+    assert is_sure(weights(0.5, 0.5), prior, 0.05, best, np.zeros(2), named)
+    assert named.tolist() == [1, 2]
+    assert is_sure(weights(0.999, 0.001), prior, 0.05, best, np.zeros(2), named)
+    assert named.tolist() == [1, 0]
+    assert is_sure(weights(0.001, 0.999), prior, 0.05, best, np.zeros(2), named)
+    assert named.tolist() == [1, 2]

@@ -127,8 +127,9 @@ def test_what_is_there_of_an_unfinished_folder(tmp_path: Path, undisturbed: Resu
 def test_the_format_is_open(tmp_path: Path, undisturbed: Result) -> None:
     """Read with NumPy and JSON alone, as the docstring of `store` tells."""
     ask(tmp_path)
-    written = json.loads((tmp_path / "manifest.json").read_text())
-    assert written["schema"] == 2
+    text = (tmp_path / "manifest.json").read_text()
+    assert text.startswith('{\n "schema": 2,\n "kind": "fpbandits runs",\n')
+    written = json.loads(text)
     names = [cell["name"] for cell in written["cells"]]
     found = {name: np.zeros_like(undisturbed.pulls[name]) for name in names}
     for path in chunks(tmp_path):
@@ -224,6 +225,19 @@ def test_a_lost_manifest_is_written_again(tmp_path: Path, undisturbed: Result) -
     assert_equal(ask(tmp_path), undisturbed)
     assert path.read_bytes() == whole
     assert load_results(tmp_path)
+
+
+@pytest.mark.parametrize("truth", ["theta1", "prior", {0: "theta1", 1: "theta2"}])
+def test_the_shortest_runs_are_kept(tmp_path: Path, truth: Any) -> None:
+    """Of two plays, the first of which is one plan; a truth may change in between."""
+    result = ask(tmp_path, policies=UCB1(), runs=3, horizon=2, truth=truth, shuffle=False)
+    once = ask(tmp_path / "one", policies=UCB1(), runs=3, horizon=1, shuffle=False)
+    assert once.plans["ucb1"].tolist() == [1, 1, 1]
+    for folder, kept in ((tmp_path, result), (tmp_path / "one", once)):
+        loaded = load_results(folder)["ucb1"]
+        assert_equal(loaded, kept)
+        assert loaded.starts == kept.starts
+        assert loaded.truth_means.tolist() == kept.truth_means.tolist()
 
 
 def simulate_quietly(out: Path, **changes: Any) -> Result:

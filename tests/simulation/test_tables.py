@@ -10,7 +10,7 @@ from cells import Cells
 from rich.cells import cell_len
 from scipy import stats
 
-from fpbandits import UCB1, Result, load_problem, simulate
+from fpbandits import UCB1, Problem, Result, load_problem, simulate
 from fpbandits.simulation.tables import regret_html, regret_table, truths_table
 
 
@@ -100,3 +100,50 @@ def test_the_title_says_how_runs_were_played(result: Result, delay: int | str, w
     shuffled = replace(result, settings={**result.settings, **late, "shuffle": True})
     title = regret_table(shuffled).splitlines()[0]
     assert title.endswith(f"4 runs, seed 0, arms and models shuffled{words}")
+
+
+def test_verdicts_take_the_place_of_spread(result: Result) -> None:
+    """For one truth and for several; three of four runs have a verdict, and one is wrong."""
+    stops = {name: np.array([[1, 3000, 0, 7], [0, 1, 0, 0]]) for name in result.policies}
+    stopped = replace(result, stops=stops, settings={**result.settings, "stop": 0.05})
+    title, head, _, few, _ = regret_table(stopped).splitlines()
+    assert title == (
+        "paper:two, truth theta1: until a verdict of error 0.05, T = 1e+06, 4 runs, seed 0"
+    )
+    columns = (
+        "policy  median plays  95 % quantile  with a verdict  wrong  mean regret  95 % interval"
+    )
+    assert head.split() == columns.split()
+    low, high = stats.t.interval(0.95, 3, loc=6, scale=stats.sem(0.4 * np.array([0, 10, 20, 30])))
+    expected = ["few", "3,000", "beyond", "T", "75", "%", "25", "%"]
+    assert few.split() == [*expected, "6", f"{low:.4g}", "…", f"{high:.4g}"]
+    _, head, _, *rows = truths_table({"theta1": stopped}).splitlines()
+    assert head.split() == ["truth", *columns.split()]
+    assert rows[0].split() == ["theta1", *few.split()]
+
+
+def test_names_stand_left_and_numbers_right(result: Result) -> None:
+    _, head, _, few, many = regret_table(result).splitlines()
+    assert few.startswith("few  ")
+    assert many.startswith("a longer name  ")
+    assert head.startswith("policy  ")
+    _, head, _, first, second = truths_table({"theta1": result}).splitlines()
+    assert head.startswith("truth   policy")
+    assert first.startswith("theta1  few  ")
+    assert second.startswith("        a longer name  ")
+
+
+def test_the_last_recorded_time_counts(result: Result) -> None:
+    """At the first of two times nothing is lost yet."""
+    pulls = np.concatenate([np.zeros((4, 1, 2), np.int64), result.pulls["few"]], axis=1)
+    twice = replace(result, times=np.array([1, 10**6]), pulls={"few": pulls})
+    alone = replace(result, pulls={"few": result.pulls["few"]})
+    assert regret_table(twice) == regret_table(alone)
+
+
+def test_a_truth_that_moves_is_said_to() -> None:
+    moving = Problem.bernoulli(
+        [[0.9, 0.5], [0.2, 0.5]], transitions=[[0.5, 0.5], [0.5, 0.5]], name="moods"
+    )
+    title = simulate(moving, UCB1(), truth="theta2", horizon=3, runs=1).table().splitlines()[0]
+    assert title == "moods, truth theta2 at first, then moving: regret at T = 3, 1 run, seed 0"

@@ -134,6 +134,26 @@ def test_leaps_stop_where_the_truth_changes(policy: Any, shuffle: bool) -> None:
         assert stats.ks_2samp(first, second).pvalue > 1e-4
 
 
+@pytest.mark.parametrize("start", [1, 399])
+def test_a_truth_may_change_once_after_the_first_play_or_before_the_last(start: int) -> None:
+    """Starts may be texts, as in JSON."""
+    result = simulate(PROBLEM, InTurn(), truth={"0": "x", str(start): "y"}, horizon=400, runs=1)  # type: ignore[dict-item]  # as in JSON
+    means = [MEANS[0]] * start + [MEANS[1]] * (400 - start)
+    lost = sum(max(now) - now[t % 3] for t, now in enumerate(means))
+    assert result.final_regret("in-turn").tolist() == pytest.approx([lost])
+    assert (result.starts, result.truth) == ((0, start), f"x, from {start} y")
+    assert result.truth_means.tolist() == MEANS[:2]
+
+
+def test_a_model_called_prior_must_be_told_from_the_prior() -> None:
+    means, names = [[0.5, 0.4], [0.4, 0.5]], ["prior", "y"]
+    undecided = Problem.bernoulli(means, models=names, name="shop")
+    with pytest.raises(InputError, match="does not say which model is true: name one of 'prior'"):
+        simulate(undecided, UCB1(), horizon=5, runs=1)
+    decided = Problem.bernoulli(means, models=names, truth="y")
+    assert simulate(decided, UCB1(), horizon=5, runs=1).truth == "y"
+
+
 def test_changing_truths_are_kept_and_saved(tmp_path: Path) -> None:
     how: dict[str, Any] = {"truth": CHANGING, "horizon": 400, "seed": 2}
     whole = simulate(PROBLEM, Optimist(), runs=20, **how)

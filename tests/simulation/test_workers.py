@@ -15,6 +15,7 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     ThreadPoolExecutor,
 )
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from fpbandits import UCB1, Problem, load_problem, simulate
 from fpbandits.errors import LostWorkersError
 from fpbandits.simulation import packing, workers
 from fpbandits.simulation.cell import Cell, make_cell
-from fpbandits.simulation.kernel import END, RUNS, TIME, new_progress
+from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, new_progress
 from fpbandits.simulation.spec import RunSpec
 from fpbandits.simulation.versions import versions
 from fpbandits.simulation.workers import (
@@ -182,7 +183,10 @@ def test_a_cluster_that_grows_is_kept_busy(monkeypatch: pytest.MonkeyPatch) -> N
     runs, pace = 20_000, 0.1
     pool = Scripted(monkeypatch, 2, pace)
 
+    counted: list[float] = []
+
     def counting(_: Executor) -> int:
+        counted.append(pool.now)
         if pool.now >= 20 and len(pool.free) == 2:
             pool.free += [pool.now] * 38
         return len(pool.free)
@@ -197,14 +201,17 @@ def test_a_cluster_that_grows_is_kept_busy(monkeypatch: pytest.MonkeyPatch) -> N
     )
     ideal = 20 + (runs * pace - 2 * 20) / 40
     assert pool.now < ideal + 10
+    assert all(after - before > 5 for before, after in pairwise(counted)), "it takes time"
 
 
-def test_an_executor_says_how_many_workers_it_has() -> None:
+def test_an_executor_says_how_many_workers_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     with ThreadPoolExecutor(3) as threads, ProcessPoolExecutor(2) as processes:
         assert workers._count_workers(threads) == 3
         assert workers._count_workers(processes) == 2
     with Whimsical(0) as other:
         assert workers._count_workers(other) == os.cpu_count()
+        monkeypatch.setattr(os, "cpu_count", lambda: None)  # where that is not known
+        assert workers._count_workers(other) == 1
 
 
 def test_large_problems_are_sent_to_those_who_lack_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,6 +330,9 @@ def test_runs_under_way_by_cell() -> None:
     assert _under_way([first, second]) == {0: 1.0, 2: 1.25}
     second.progress[TIME], second.progress[END] = 1, 2
     assert _under_way([first, second]) == {0: 1.0, 2: 1.75}
+    third = _Batch([RunRange(1, 0, 4)])
+    third.progress[TIME] = third.progress[END] = 1
+    assert _under_way([third]) == {1: 1.0}
 
 
 def test_batches_are_cut_by_runs_and_by_bytes() -> None:
@@ -333,6 +343,11 @@ def test_batches_are_cut_by_runs_and_by_bytes() -> None:
     assert _cut(queue, cells, 99, 33) == [RunRange(1, 1, 3)], "two runs begin within 33 bytes"
     assert _cut(queue, cells, 99, 10**6) == [RunRange(1, 3, 10)]
     assert list(queue) == []
+    queue = deque([RunRange(0, 2, 5), RunRange(1, 0, 10)])
+    assert _cut(queue, cells, 1, 1) == [RunRange(0, 2, 3)], "one run, however little room there is"
+    assert _cut(queue, cells, 99, 16 + 33) == [RunRange(0, 3, 5), RunRange(1, 0, 1)]
+    queue = deque([RunRange(0, 2, 5), RunRange(1, 0, 10)])
+    assert _cut(queue, cells, 99, 3 * 16) == [RunRange(0, 2, 5)], "nothing is left for another"
 
 
 def test_what_a_worker_did_not_play_is_left() -> None:
@@ -341,3 +356,118 @@ def test_what_a_worker_did_not_play_is_left() -> None:
     played = [Played(RunRange(0, 2, 5), *nothing), Played(RunRange(1, 0, 4), *nothing)]
     assert _rest(ranges, played) == [RunRange(1, 4, 10), RunRange(2, 0, 3)]
     assert _rest(ranges, []) == ranges
+    played[1] = Played(RunRange(1, 0, 9), *nothing)
+    assert _rest(ranges, played) == [RunRange(1, 9, 10), RunRange(2, 0, 3)]
+
+
+class SentError(Exception):
+    """All that is sent at first has been sent."""
+
+
+def first_batches(
+    monkeypatch: pytest.MonkeyPatch, cells: list[Cell], workers_there: int
+) -> tuple[list[int], float]:
+    """Return how many runs each of the first batches has, and how long a wait may take."""
+    sizes: list[int] = []
+    waits: list[float] = []
+
+    class Silent(Executor):
+        def submit(self, function: Any, /, *arguments: Any, **more: Any) -> Future[Any]:
+            sizes.append(sum(runs.size for runs in arguments[1]))
+            return Future()
+
+    def wait(futures: Any, timeout: float, **more: Any) -> Any:
+        waits.append(timeout)
+        raise SentError
+
+    monkeypatch.setattr(packing, "pack_batch", lambda cells, ranges, whole: (cells, ranges))
+    monkeypatch.setattr(workers, "wait", wait)
+    ranges = [RunRange(number, 0, cell.spec.runs) for number, cell in enumerate(cells)]
+    with pytest.raises(SentError):
+        play_ranges(
+            cells,
+            ranges,
+            Silent(),
+            workers_there,
+            on_played=lambda played: None,
+            tick=lambda under_way: None,
+        )
+    return sizes, waits[0]
+
+
+def test_the_first_batches_have_half_of_an_equal_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two for each of 4 workers: an eighth of what is left, halved, and one run at least."""
+    sizes, seconds = first_batches(monkeypatch, cells_of([160]), 4)
+    left, expected = 160, list[int]()
+    for _ in range(8):
+        expected.append(int(left / 16))
+        left -= expected[-1]
+    assert sizes == expected == [10, 9, 8, 8, 7, 7, 6, 6]
+    assert seconds < 0.5, "progress is heard of several times a second"
+    assert first_batches(monkeypatch, cells_of([16]), 4)[0] == [1] * 8
+    assert first_batches(monkeypatch, cells_of([5]), 4)[0] == [1] * 5
+    assert first_batches(monkeypatch, cells_of([2, 2]), 1)[0] == [1, 1]
+
+
+def test_the_first_batches_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of 2^15 times has 2^19 bytes: 2^26 of them may be sent at once, 2^28 in all."""
+    spec = RunSpec(horizon=2**15, times=range(1, 2**15 + 1), runs=10_000)
+    cells = [make_cell(load_problem("paper:two"), UCB1(), spec)]
+    assert first_batches(monkeypatch, cells, 1)[0] == [2**26 // 2**19] * 2
+    assert first_batches(monkeypatch, cells, 4)[0] == [2**28 // 8 // 2**19] * 8
+
+
+def test_if_something_fails_workers_are_told_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[_Batch, Future[Any]]] = []
+
+    def send(batch: _Batch, *others: Any) -> Future[Any]:
+        sent.append((batch, Future()))
+        return sent[-1][1]
+
+    def fail(futures: Any, **more: Any) -> Any:
+        raise SentError
+
+    monkeypatch.setattr(workers, "_send", send)
+    monkeypatch.setattr(workers, "wait", fail)
+    with ThreadPoolExecutor(1) as threads, pytest.raises(SentError):
+        play_ranges(
+            cells_of([9]),
+            [RunRange(0, 0, 9)],
+            threads,
+            on_played=lambda played: None,
+            tick=lambda under_way: None,
+        )
+    assert len(sent) == 2
+    assert all(batch.progress[STOP] and future.cancelled() for batch, future in sent)
+
+
+def test_a_worker_plays_until_its_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = dict(enumerate(cells_of([50, 50])))
+    ranges = [RunRange(0, 10, 50), RunRange(1, 0, 3)]
+    begun = time.perf_counter()
+    monkeypatch.setattr(workers, "SECONDS", 1e9)
+    reply = workers._play(cells, ranges, new_progress())
+    assert [played.runs for played in reply.played] == ranges
+    assert [played.pulls.shape for played in reply.played] == [(40, 1, 2), (3, 2, 2)]
+    assert 0 <= reply.seconds <= time.perf_counter() - begun
+    assert reply.versions == versions()
+    monkeypatch.setattr(workers, "SECONDS", -1.0)
+    reply = workers._play(cells, ranges, new_progress())
+    assert [played.runs for played in reply.played] == [RunRange(0, 10, 11)]
+    monkeypatch.setattr(workers, "SECONDS", 1e9)
+    stopped = new_progress()
+    stopped[STOP] = 1
+    assert workers._play(cells, ranges, stopped).played == []
+
+
+def test_a_table_takes_no_more_runs_than_it_has() -> None:
+    tables = Tables([(3, 1, 2), (2, 1, 2)])
+    pulls = np.arange(8).reshape(4, 1, 2)
+    tables.put(Played(RunRange(0, 2, 6), pulls, np.arange(1, 5)))
+    tables.put(Played(RunRange(1, 2, 6), pulls, np.arange(1, 5)))
+    assert tables.plans[0].tolist() == [0, 0, 1]
+    assert tables.pulls[0].tolist() == [[[0, 0]], [[0, 0]], [[0, 1]]]
+    assert tables.plans[1].tolist() == [0, 0]
+    assert tables.total == 5
+    assert tables.are_played(0).tolist() == [False, False, True]
+    assert list(tables.missing()) == [RunRange(0, 0, 2), RunRange(1, 0, 2)]

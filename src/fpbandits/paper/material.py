@@ -141,13 +141,11 @@ class Material:
         """
         times, differences = self.difference(setting, first, second, "near")
         difference = differences.mean(axis=0)
-        crossings = np.flatnonzero((difference[:-1] >= 0) & (difference[1:] < 0))
-        if not len(crossings) or difference[-1] >= 0:
+        behind = np.flatnonzero(difference >= 0)
+        if not len(behind) or behind[-1] + 1 == len(times):
             return None
-        last = crossings[-1]
-        share = difference[last] / (difference[last] - difference[last + 1])
-        logs = np.log(times[last : last + 2])
-        return float(np.exp(logs[0] + share * (logs[1] - logs[0])))
+        around = slice(behind[-1], behind[-1] + 2)
+        return float(np.exp(np.interp(0, -difference[around], np.log(times[around]))))
 
     def lai_robbins(self, setting: str) -> float:
         """Return Σ Δ_i/kl(μ_i, μ*), Thompson sampling's growth per unit of ln t in the long run."""

@@ -79,7 +79,7 @@ def check_fit(result: Result) -> Result:
     _check("times", times.dtype == np.int64 and times.ndim == 1 and len(times) > 0)
     _check("times", bool(times[0] > 0 and (np.diff(times) > 0).all()))
     means = result.truth_means
-    runs = len(result.plans[names[0]]) if result.plans[names[0]].ndim else 0
+    runs = result.plans[names[0]].size
     starts = result.starts
     _check("starts", all(type(start) is int for start in starts) and starts[:1] == (0,))
     _check("starts", bool((np.diff(starts) > 0).all()) and set(starts[1:]) <= set(times.tolist()))

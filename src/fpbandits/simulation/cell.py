@@ -137,10 +137,10 @@ class Cell:
             problem, laws = self.problem, self.laws
             stages = np.array(self.starts), np.arange(len(self.starts))
             if moving:
-                begins = self.problem.index(self.truth) if rows is None else rows[run - runs.start]
+                begins = self.problem.index(self.truth) if rows is None else rows[played]
                 stages = draw_path(self.problem, int(begins), spec.horizon, spec.seed, run)
             elif rows is not None:
-                laws = laws.reordered(rows[run - runs.start : run - runs.start + 1], columns)
+                laws = laws.reordered(rows[[played]], columns)
             if spec.shuffle:
                 stream = order_stream(spec.seed, run)
                 order = stream.permutation(arms)

@@ -18,31 +18,30 @@ MOST_MOVES = 20_000_000
 
 
 def check_length(problem: Problem, horizon: int) -> None:
-    """Refuse a horizon in which the truth may move too often."""
-    if problem.transitions is not None:
-        leaving = 1 - np.diag(problem.transitions).min()
-        if horizon * leaving > MOST_MOVES:
-            raise InputError(
-                f"the truth of {problem.name} moves about {horizon * leaving:,.0f} times in "
-                f"{horizon:,} plays: with transitions, horizon may be "
-                f"{int(MOST_MOVES / leaving):,} at most",
-                about=("horizon",),
-            )
+    """Refuse a horizon in which a truth that moves may do so too often."""
+    assert problem.transitions is not None
+    leaving = 1 - np.diag(problem.transitions).min()
+    if horizon * leaving > MOST_MOVES:
+        raise InputError(
+            f"the truth of {problem.name} moves about {horizon * leaving:,.0f} times in "
+            f"{horizon:,} plays: with transitions, horizon may be "
+            f"{int(MOST_MOVES / leaving):,} at most",
+            about=("horizon",),
+        )
 
 
 def draw_path(
     problem: Problem, begins: int, horizon: int, seed: int, run: int
 ) -> tuple[Counts, Counts]:
     """Return when each stage of a run's truth begins, and the index of the model true then."""
-    if problem.transitions is None:
-        return np.array([0]), np.array([begins])
+    assert problem.transitions is not None
     moves, random = np.array(problem.transitions), path_stream(seed, run)
     leaving = 1 - np.diag(moves)
     np.fill_diagonal(moves, 0.0)
     upto: Floats = np.cumsum(moves, axis=1)
     starts, rows, start, model = [0], [begins], 0, begins
-    while leaving[model] > 0 and upto[model, -1] > 0:
-        start += int(random.geometric(min(leaving[model], 1.0)))
+    while min(leaving[model], upto[model, -1]) > 0:  # rounding may leave a little of one alone
+        start += int(random.geometric(leaving[model]))
         if start >= horizon:
             break
         drawn = random.random() * upto[model, -1]

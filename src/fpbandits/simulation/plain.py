@@ -31,12 +31,13 @@ def play_plainly(
     waiting: list[tuple[Seen, int, float]] = []
     arrived = 0
     views = [Seen(problem, state, 0, memory, context, pending) for context in contexts]
-    upto, first, seen, t = np.cumsum(problem.shares)[:-1], 0, views[0], 0
+    upto, seen, t = np.cumsum(problem.shares)[:-1], views[0], 0
     starts, rows = stages
-    several, changing, arms = len(views) > 1, len(starts) > 1 or rows[0] > 0, len(problem.arms)
+    first = int(rows[0]) * problem.pairs  # of the columns of the law
+    several, changing, arms = len(views) > 1, len(starts) > 1, len(problem.arms)
     for recorded, time in enumerate(times.tolist()):
         while t < time:
-            if several or changing:  # else arms are columns of the law
+            if several or changing:
                 row = int(rows[np.searchsorted(starts, t, side="right") - 1])
                 context = int((random.random() >= upto).sum()) if several else 0
                 first = row * problem.pairs + context * arms

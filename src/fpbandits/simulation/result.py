@@ -146,9 +146,8 @@ class Result:
     @cached_property
     def gaps(self) -> Floats:
         """What a play of each arm, in each context, loses under the truth, in the user's units."""
-        shape = self.truth_means.shape[:-1]
-        means = self.truth_means.reshape(*shape, -1, len(self.problem.arms))
-        gaps: Floats = (means.max(axis=-1, keepdims=True) - means).reshape(self.truth_means.shape)
+        means = self.truth_means.reshape(-1, len(self.problem.arms))
+        gaps: Floats = (means.max(axis=1, keepdims=True) - means).reshape(self.truth_means.shape)
         return gaps
 
     def first(self, runs: int) -> Result:

@@ -213,14 +213,15 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
         played = tables.are_played(number)
         runs = len(plans) if played.all() else int(played.argmin())
         if runs:
+            starts = tuple(entry.get("starts", (0,)))
             result = Result.of_policy(
                 entry["policy"],
                 pulls[:runs],
                 plans[:runs],
                 problem=problems[entry["problem"]],
                 spec=spec,
-                fixed_means=_true_means(entry),
-                starts=tuple(entry.get("starts", (0,))),
+                fixed_means=_true_means(entry, len(starts)),
+                starts=starts,
                 versions=manifest["versions"],
             )
             with within(shown(folder / _MANIFEST)):
@@ -228,9 +229,9 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
     return results
 
 
-def _true_means(entry: Mapping[str, Any]) -> Floats:
+def _true_means(entry: Mapping[str, Any], stages: int) -> Floats:
     """Return the true means of a cell: a row of them for each stage, if there are several."""
-    means, stages = np.array(entry["truth_means"], np.float64), len(entry.get("starts", (0,)))
+    means = np.array(entry["truth_means"], np.float64)
     try:
         return means if stages == 1 else means.reshape(stages, -1)
     except ValueError:
