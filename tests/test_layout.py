@@ -13,18 +13,10 @@ SOURCES = Path(fpbandits.__file__).parent
 SHORT = 30
 """Modules with no more lines of code than this may do without tests of their own."""
 
-_TWIN = (
-    "its plain twin, stability check and leaps: policies/test_init, test_stability_checks, _leaps"
-)
-_REPORT = "the whole report is drawn and read in paper/test_reproduce"
-
 ELSEWHERE = {
     "evaluation/result.py": "made and read in evaluation/test_evaluate, report/test_evaluation",
     "fitting/kernels.py": "by hand and reward by reward: fitting/test_em, test_errors",
-    "paper/report/bounds.py": _REPORT,
-    "paper/report/episodes.py": _REPORT,
-    "paper/report/far.py": _REPORT,
-    "paper/report/page.py": _REPORT,
+    "paper/report/bounds.py": "the whole report is drawn and read in paper/test_reproduce",
     "service/adopt.py": "with every store, by stores.py; service/test_upgrade, cli/test_upgrade",
     "service/batches.py": "service/test_batcher; with every store, by stores.py",
 }

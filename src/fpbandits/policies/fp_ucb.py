@@ -64,11 +64,11 @@ class FPUCBData(NamedTuple):
     slack: float
     arms: Counts
     segments: Counts
-    levels: Floats = np.array([[]])
-    level_counts: Counts = np.array([], np.int64)
-    bits: NDArray[np.uint64] = np.array([[[]]], np.uint64)
-    present: NDArray[np.uint64] = np.array([], np.uint64)
-    means: Floats = np.array([[]])
+    levels: Floats = np.zeros((0, 0))
+    level_counts: Counts = np.zeros(0, np.int64)
+    bits: NDArray[np.uint64] = np.zeros((0, 0, 0), np.uint64)
+    present: NDArray[np.uint64] = np.zeros(0, np.uint64)
+    means: Floats = np.zeros((0, 0))
 
 
 class FPUCBWork(NamedTuple):

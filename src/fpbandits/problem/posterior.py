@@ -63,7 +63,7 @@ class Posterior:
         # Costs are −log-likelihoods. What all models share cancels: an arm on which they agree then
         # counts for exactly 0.
         common = table.min(axis=0)
-        self._costs = np.ascontiguousarray((table - common * (common < IMPOSSIBLE)).T)
+        self._costs = np.ascontiguousarray((table - np.where(common < IMPOSSIBLE, common, 0)).T)
 
     def of(self, plays: Counts, sums: Floats, statistics: Floats) -> Floats:
         """Return p(θ) for every θ, from plays, sums and statistics by pair, on [0, 1]."""

@@ -95,13 +95,13 @@ class Backend:
         # Not the threads that call the store: these may all be waiting for it. What may take long
         # has threads of its own: new experiments, adoptions and erasures, deletions, reports.
         self._preparing = ThreadPoolExecutor(2, "fpbandits rules")
-        self._making, self._changing, self._deleting, self._reporting = (
-            ThreadPoolExecutor(1, f"fpbandits {work}")
-            for work in ("new rules", "changes", "deletions", "reports")
-        )
+        self._making = ThreadPoolExecutor(1, "fpbandits new rules")
+        self._changing = ThreadPoolExecutor(1, "fpbandits changes")
+        self._deleting = ThreadPoolExecutor(1, "fpbandits deletions")
+        self._reporting = ThreadPoolExecutor(1, "fpbandits reports")
         self._reports: dict[str, tuple[float, Stamp, Report]] = {}
         self._to_make = set[asyncio.Future[Any]]()
-        self._test_began: float
+        self._test_began = 0.0
         self._test: asyncio.Task[Any] | None = None
         self.stopping = self.draining = False
         self.batcher: Batcher

@@ -116,10 +116,10 @@ class Migration:
     added: int = 0
     retired: Counter[str] = field(default_factory=Counter)
     erased: int = 0
-    not_erased: int = field(init=False)
+    not_erased: int = 0
     decided: Counter[str] = field(default_factory=Counter)
-    pending: int = field(init=False)
-    blocked: int = field(init=False)
+    pending: int = 0
+    blocked: int = 0
     types: dict[str, Counter[str]] = field(default_factory=dict)
 
 

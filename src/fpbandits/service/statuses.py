@@ -62,4 +62,4 @@ def kind_of(status: int) -> type[Error]:
     """Return the kind of error that a status stands for; it may come from a proxy."""
     if status in (502, 504):  # a proxy does not reach the service
         return UnavailableError
-    return _KINDS.get(status, Error if status // 100 == 5 else InputError)
+    return _KINDS.get(status, Error if status >= 500 else InputError)

@@ -118,7 +118,7 @@ class _Skipped:
     def __init__(self) -> None:
         self._experiments: dict[str, float] = {}
         self._units: dict[tuple[str, str], float] = {}
-        self._now: float
+        self._now = 0.0
 
     def at(self, now: float) -> tuple[list[str], list[tuple[str, str]]]:
         """Return the experiments and the units that are left out now."""

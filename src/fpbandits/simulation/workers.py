@@ -192,7 +192,7 @@ def play_ranges(
             tick(_under_way(sent.values()) if shares_memory else {})
     except BaseException:
         for future, batch in sent.items():
-            batch.progress[STOP] = True  # threads see it; other processes end after `SECONDS`
+            batch.progress[STOP] = 1  # threads see it; other processes end after `SECONDS`
             future.cancel()
         raise
 

@@ -104,7 +104,7 @@ class Upper:
         self.bound: float = 0.0 if before is None else before.bound
         self.multiplications = 4 * points * len(shifts)
         self._grid = grid
-        self._choices = np.zeros((0,) * 3, np.int16) if choices is None else choices
+        self._choices = np.zeros((0, 0, 0), np.int16) if choices is None else choices
         self._tables = (
             _offsets([len(t.shifts) for t in grid.transitions]),
             shifts,
