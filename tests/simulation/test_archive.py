@@ -219,7 +219,7 @@ def test_a_part_that_does_not_fit_is_named(
     path = tmp_path / "r.npz"
     with pytest.raises(StorageError) as caught:
         forged(ask(**HOW[how]), path, header, arrays)
-    assert str(caught.value) == f"{path}: its {what} do not fit the rest, or are none"
+    assert str(caught.value) == f"{path}: in it, {what} is invalid or does not fit the rest"
 
 
 ACCEPTED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [

@@ -14,7 +14,7 @@ Transitions = tuple[tuple[float, ...], ...]
 """The probability of moving from each model to each, [from][to]."""
 
 MOST_MOVING = 1_000
-"""Models of a chain, at the most: it is a table of models × models."""
+"""The most models that transitions are given for: the table has models × models entries."""
 
 
 def checked_shares(given: object, contexts: tuple[str, ...]) -> tuple[float, ...]:
@@ -48,7 +48,10 @@ def _shares_error(reason: str) -> InputError:
 
 
 def checked_prior(given: object, models: tuple[str, ...]) -> tuple[float, ...] | None:
-    """Return the prior probability of each model, from weights; those not given are 1."""
+    """Return the prior probability of each model, from weights; those not given are 1.
+
+    Without weights it is None: problems without a prior have all models equally likely.
+    """
     if given is None:
         return None
     if not isinstance(given, Mapping):
@@ -58,7 +61,7 @@ def checked_prior(given: object, models: tuple[str, ...]) -> tuple[float, ...] |
     for name, weight in given.items():
         if name not in weights:
             raise unknown("model", name, models).at("prior")
-        weights[plain_text(name)] = number(weight, ("prior", name))
+        weights[name] = number(weight, ("prior", name))
         if not weights[name] >= 0:
             raise InputError(
                 f"prior of {quote(name)} is {quote(weight)}: it must be 0 or more",
@@ -67,19 +70,20 @@ def checked_prior(given: object, models: tuple[str, ...]) -> tuple[float, ...] |
     shares = np.array(list(weights.values()))
     if not shares.any():
         raise InputError("the prior leaves no model possible", about=("prior",))
-    # Weights that add up to 1 are not touched, so that a saved problem is loaded bit for bit.
+    # Weights that add up to 1 are not touched, so that a saved problem is loaded bit for bit. Those
+    # above 1 do not, and their sum might overflow.
     if max(shares) > 1 or abs(shares.sum() - 1) > 1e-12:
-        # Scaling by a power of two rounds nothing, and keeps the sum of large weights finite.
+        # A power of two rounds nothing, but for weights that are next to 0 beside the largest.
         shares = np.ldexp(shares, -np.frexp(shares.max())[1])
         shares /= shares.sum()
     return tuple(shares.tolist())
 
 
 def checked_transitions(given: object, models: tuple[str, ...]) -> Transitions | None:
-    """Return the probability of moving from each model to each; what is not given is 0.
+    """Return the probability of moving from each model to each; None if the truth does not move.
 
-    Rows are by name, as {"loyal": {"loyal": 0.9, "thrifty": 0.1}, …}, or lists in the order of
-    models.
+    The table, and each of its rows, is by name, as {"loyal": {"loyal": 0.9, "thrifty": 0.1}, …}, or
+    a list in the order of models. Every model has a row; a name that a row leaves out is 0 there.
     """
     if given is None:
         return None
@@ -117,7 +121,10 @@ def _checked_moves(given: object, model: str, models: tuple[str, ...]) -> tuple[
 def _by_model(
     given: object, models: tuple[str, ...], place: Place, wanted: str
 ) -> dict[str, object]:
-    """Return what is given for each model, by names or as a list in their order."""
+    """Return what is given for models, by names or as a list in their order.
+
+    ``place`` is that of a row, and empty for the table itself.
+    """
     if is_list(given) and len(given) == len(models):
         return dict(zip(models, plain_list(given), strict=True))
     if not isinstance(given, Mapping):

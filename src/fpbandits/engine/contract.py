@@ -1,4 +1,9 @@
-"""What the rules of a policy are given and return; `fpbandits.engine.policy` says how."""
+"""The types of what a policy's rules are given and return.
+
+`fpbandits.engine.policy` lists the rules, the functions that make up a policy. A plan is a cycle of
+arms that is played some times over: each time is a round. Where a plan is for many rounds, the
+simulator leaps: it draws the sum of an arm's rewards at once.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ from fpbandits.core.arrays import Counts, Floats
 from fpbandits.engine.compiling import jitted
 
 Plan = tuple[int, int]
-"""How many arms a cycle has, and how many times it is played."""
+"""How many arms the cycle has, and for how many rounds it is played."""
 
 Random = np.random.Generator
 """Where random numbers come from."""
@@ -38,9 +43,9 @@ COUNTERS = 5
 
 # Indices of ``State.drawn``: what a leap of Thompson sampling has drawn for the next plan.
 BOUND = 0
-"""The bound that the samples of all other arms stayed below."""
+"""The bound that the samples of all arms but the planned one stay below."""
 CHANCES = 1
-"""From here on, each arm's chance that its sample did not."""
+"""From here on, for each arm the chance that its sample is above the bound."""
 
 NO_STATISTICS = np.zeros((0, 0))
 NOTHING = np.zeros(0)
@@ -49,15 +54,17 @@ NOTHING = np.zeros(0)
 class State(NamedTuple):
     """What a run or an agent has seen, and what its policy remembers.
 
-    With contexts, what is by arm is by pair of a context and an arm: all arms in the first context,
-    then all in the second, and so on.
+    With contexts, what is said here to be of each arm is of each pair of a context and an arm: all
+    arms in the first context, then all in the second, and so on.
 
     Attributes
     ----------
     plays, sums
-        Plays and summed rewards, on [0, 1], of each arm.
+        Plays of each arm, and the sum of its rewards, each mapped to [0, 1]. Normal rewards have no
+        range, and are mapped so that `Envelope` holds.
     counters
-        `CLOCK`, `ROUNDS`, `MISFITS`, `OWN` and `CONTEXT`.
+        `CLOCK`, `ROUNDS`, `MISFITS`, `OWN` and `CONTEXT`; one block of them for each context if the
+        policy decides in each context apart.
     drawn
         `BOUND` and `CHANCES`; empty in an agent, where nothing leaps.
     statistics
@@ -76,13 +83,13 @@ class State(NamedTuple):
 
 
 class Envelope(NamedTuple):
-    """How far the rewards of a stretch of plays can stray.
+    """How far the rewards of a stretch of plays can stray, as only a simulator knows it.
 
-    After j ≤ m more plays of an arm of true mean p, its new rewards add up to some x with
-    |x − jp| ≤ √(m·``spread``) for all j ≤ m at once, except with probability 2·exp(−2·spread), by
-    Hoeffding's maximal inequality; if rewards are ``bounded``, x is also in [0, j]. With an
-    infinite spread only the latter holds: the worst case. Each of the family's statistics has such
-    an interval around j times its ``expected`` value, [arm, k].
+    After j ≤ m more plays of an arm of true mean p, its entry of ``means``, its new rewards add up
+    to some x with |x − jp| ≤ √(m·``spread``) for all j ≤ m at once, except with probability
+    2·exp(−2·spread), by Hoeffding's maximal inequality; if rewards are ``bounded``, x is also in
+    [0, j]. An infinite spread leaves only that: the worst case. Each of the family's statistics has
+    an interval of the same width around j times its ``expected`` value, [arm, k].
     """
 
     means: Floats
@@ -97,14 +104,14 @@ class Ahead(NamedTuple):
     Attributes
     ----------
     envelope
-        Which rewards may come. None: nothing is sure, and a plan is for one round.
+        Which rewards may come. None: it is not known, and a plan is for one round.
     plays
         How many plays the plan may be for.
     made
         How many decisions were made before, whether or not their rewards count by now.
     pending
-        How many of these, of each arm, have a reward that neither counts nor was forgotten. None
-        stands for zero everywhere.
+        How many of these decisions, of each arm, still wait for a reward that counts. Those given
+        up do not. None stands for zero everywhere.
     """
 
     envelope: Envelope | None
@@ -121,7 +128,10 @@ class CycleOnly(NamedTuple):
 
 @jitted
 def in_context(state: State, context: int, arms: int) -> State:
-    """Return the part of a state that belongs to one context, its counters included."""
+    """Return the part of a state that belongs to one context, its block of counters included.
+
+    What a policy keeps in ``drawn`` and ``extra`` is for all contexts.
+    """
     first, last = context * arms, (context + 1) * arms
     counters = state.counters
     if counters.size > COUNTERS:
@@ -137,7 +147,7 @@ def in_context(state: State, context: int, arms: int) -> State:
 
 
 def of_arms(state: State, arms: Sequence[int]) -> State:
-    """Return the state of these arms alone; counters and what is extra are those of all."""
+    """Return an agent's state as if there were these arms alone; counters and ``extra`` stay."""
     rows = list(arms)
     plays, sums, statistics = state.plays[rows], state.sums[rows], state.statistics[rows]
     return State(plays, sums, state.counters, state.drawn, statistics, state.extra)

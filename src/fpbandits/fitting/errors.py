@@ -3,7 +3,8 @@
 With s_u the gradient of a unit's log-likelihood, Σ_u s_u s_uᵀ estimates the information about all
 parameters of a mixture at once, although the units' types are not observed; the penalty (pooled
 rewards, and one more unit of each type: see `fitting.em`) adds its own curvature. With one type the
-pooled rewards are the type's own, and counting them again would make errors too small. The inverse
+pooled rewards are the type's own: so that they do not make errors too small, they count as at most
+one reward, without which an arm that was never played would have no error at all. The inverse
 is the covariance, and a mean's error follows by the delta method. Gradients are central differences
 of `Estimator.laws`.
 
@@ -29,19 +30,19 @@ _MOST_PARAMETERS = 2_000
 _DRAWS = 50
 """Replicates of the bootstrap."""
 _STEP = 1e-4
-"""The step of central differences, in natural parameters."""
+"""The step of central differences, in parameters as a `Mixture` has them."""
 _SECOND_STEP = 1e-3
 """The step of second differences, which rounding disturbs more."""
 
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """Standard errors, those of means on the scale of the rewards in the log.
+    """Standard errors, those of means in the units of the logged rewards.
 
     Attributes
     ----------
     means
-        [pair, type].
+        By pair of context and arm, and by type: [pair, type].
     shares
         By type.
     """
@@ -56,7 +57,8 @@ def standard_errors(sample: Sample, mixture: Mixture, random: np.random.Generato
         return _bootstrap(sample, mixture, random)
     pairs, types, depth = mixture.parameters.shape
     covariance = _inverse(_information(sample, mixture))
-    # No family's mean depends on common parameters, so their variance does not matter here.
+    # `means` takes the common parameters, but in no family does a mean depend on them: their
+    # variance does not matter here.
     slopes = _derivatives(
         lambda moved: sample.estimator.means(moved, mixture.common), mixture.parameters
     )
@@ -75,20 +77,21 @@ def standard_errors(sample: Sample, mixture: Mixture, random: np.random.Generato
 
 
 def _roots(variances: Floats) -> Floats:
-    """Return standard errors to six digits: the next ones depend on the number of threads.
-
-    Those of the bootstrap are not rounded.
-    """
+    """Return standard errors to six digits: the next ones depend on the number of threads."""
     errors = np.sqrt(np.maximum(variances, 0))
     return np.array([float(f"{error:.6g}") for error in errors.flat]).reshape(errors.shape)
 
 
 def _information(sample: Sample, mixture: Mixture) -> Floats:
-    """Return the information about parameters, common ones and logits, in this order."""
+    """Return the information about parameters, common ones and logits, in this order.
+
+    `Estimator.laws` gives a base and costs: a reward's −log-likelihood is the base plus, added up
+    over k, its kth statistic times the kth cost.
+    """
     estimator, cells = sample.estimator, sample.cells
     pairs, types, depth = mixture.parameters.shape
     common = len(mixture.common)
-    slopes = (  # base [pair, type, d], cost [pair, type, k, d]; by common parameters, q for d
+    slopes = (  # by parameter d: base [pair, type, d], cost [pair, type, k, d]; then by common ones
         _derivatives(lambda moved: estimator.laws(moved, mixture.common)[0], mixture.parameters),
         _derivatives(lambda moved: estimator.laws(moved, mixture.common)[1], mixture.parameters),
         _derivatives(lambda moved: estimator.laws(mixture.parameters, moved)[0], mixture.common),
@@ -106,10 +109,10 @@ def _information(sample: Sample, mixture: Mixture) -> Floats:
         mixture.log_shares,
         sample.costs(mixture),
         *slopes,
-        np.empty(types),
+        np.empty(types),  # three workspaces
         np.empty(size, np.int64),
         np.empty(size),
-        information,
+        information,  # is filled
     )
     information += _penalty_curvature(sample, mixture, size)
     return information[:-1, :-1]  # shares add up to 1: the last logit is held at 0
@@ -118,7 +121,8 @@ def _information(sample: Sample, mixture: Mixture) -> Floats:
 def _derivatives(function: Callable[[Floats], Floats], at: Floats) -> Floats:
     """Return central differences by each entry of the last axis of ``at``, as a new last axis.
 
-    All pairs and types move at once: each value depends on its own parameters alone.
+    Where ``at`` has parameters of all pairs and types, all move at once: each value depends on its
+    own parameters alone.
     """
     slopes = np.empty((*function(at).shape, at.shape[-1]))
     for d, step in enumerate(_STEP * np.eye(at.shape[-1])):
@@ -134,7 +138,7 @@ def _penalty_curvature(sample: Sample, mixture: Mixture, size: int) -> Floats:
     """
     pairs, types, depth = mixture.parameters.shape
     pseudo_count = sample.pseudo_count
-    if types == 1:  # one pooled reward counts, so that an arm that was never played has its error
+    if types == 1:  # see the module's docstring
         pseudo_count = min(pseudo_count, 1.0)
 
     def penalty(one: Floats, two: Floats) -> Floats:
@@ -146,6 +150,7 @@ def _penalty_curvature(sample: Sample, mixture: Mixture, size: int) -> Floats:
     for d in range(depth):
         for e in range(d + 1):
             one, two = moves[d], moves[e]
+            # The mixed second difference, which is right for d = e, too.
             bend = penalty(one, two) - penalty(one, -two)
             bend += penalty(-one, -two) - penalty(-one, two)
             curvature = pseudo_count * bend.reshape(-1) / (4 * _SECOND_STEP**2)
@@ -167,11 +172,11 @@ def _inverse(information: Floats) -> Floats:
 
 def _bootstrap(sample: Sample, mixture: Mixture, random: np.random.Generator) -> Errors:
     """Return the standard deviation of fits to units drawn with replacement."""
-    units = int(sample.size)
+    units = int(sample.size)  # the sum of the weights: how many units each group stands for
     means, shares = [], []
     for _ in range(_DRAWS):
         weights = random.multinomial(units, sample.weights / sample.size).astype(np.float64)
-        replicate, _ = replace(sample, weights=weights).climb(mixture, 30, 1e-6)
+        replicate, _ = replace(sample, weights=weights).climb(mixture, most=30, tolerance=1e-6)
         means.append(sample.estimator.means(replicate.parameters, replicate.common))
         shares.append(np.exp(replicate.log_shares))
     return Errors(np.std(means, axis=0, ddof=1), np.std(shares, axis=0, ddof=1))

@@ -32,7 +32,7 @@ class Notice:
 
     @contextmanager
     def refusals(self) -> Iterator[None]:
-        """Show errors that are raised in this block."""
+        """Show an error that ends this block as a mistake, and go on after the block."""
         try:
             yield
         except Error as error:
@@ -59,16 +59,16 @@ def tools() -> ui.element:
 
 
 class StartAndStop:
-    """A button that starts work in a thread, one that stops it, and a bar that shows progress.
+    """A button that starts some work, one that stops it, and a bar that shows its progress.
 
     Parameters
     ----------
     label
         The text of the button that starts the work.
     start
-        What that button does: it does the work within `running`.
+        What that button does: an async function that awaits the work within `running`.
     show_progress
-        Shows the progress of the work; called several times per second.
+        Called several times per second, to find how far the work is and call `show`.
     bar
         What the bar shows, for screen readers.
     """
@@ -132,7 +132,9 @@ def offer(choice: ui.select, options: Sequence[str] | dict[str, str], default: s
 
 
 def number_of(text: Any) -> Any:
-    """Return the number that a text such as 1000 or 1e3 stands for, or the text itself.
+    """Return the number that a text such as 1000 or 1e3 stands for, or what was given if none does.
+
+    A field may also hold a number, or None. What is out of range is refused where it is used.
 
     >>> number_of("1e3"), number_of("0.5"), number_of("9007199254740993"), number_of("1_000")
     (1000, 0.5, 9007199254740993, '1_000')

@@ -22,10 +22,14 @@ from fpbandits.simulation.kernel import new_progress
 from fpbandits.simulation.spec import RunSpec
 
 STARTERS = (DEFAULT.name, "ucb1")
-"""The policies that the page selects at first."""
+"""The policies that are selected when the lab opens."""
 
 _threads: dict[object, Thread] = {}
-"""Threads that compile or have compiled, by what they compile."""
+"""Threads that compile or have compiled.
+
+The key is a policy's class, since its machine code serves all problems and options, or the names
+that `compile_ahead` was given.
+"""
 
 _lock = Lock()
 """Guards `_threads`."""
@@ -62,7 +66,9 @@ def _start_once(key: object, work: Callable[[], None]) -> Thread:
     def run() -> None:
         try:
             work()
-        except Exception:  # playing raises it again; with another problem it may work
+        except Exception:
+            # The user sees the error when the policy is played. It may be the problem's fault, so
+            # compiling may be started again.
             with _lock:
                 _threads.pop(key, None)
 
@@ -74,7 +80,7 @@ def _start_once(key: object, work: Callable[[], None]) -> Thread:
 
 
 def _play_briefly(policy: Policy, problem: Problem) -> None:
-    """Compile a policy by playing it."""
+    """Compile a policy by one short run; a plain one runs in Python, and needs no compiling."""
     if not isinstance(policy, PlainPolicy):
         cell = make_cell(problem, policy, RunSpec(horizon=10, truth=problem.models[0]))
         cell.play(range(1), new_progress())

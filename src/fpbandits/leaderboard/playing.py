@@ -1,8 +1,8 @@
 """`play`: simulate policies in contests, and rank them.
 
-A contest with several truths has a cell for each policy and truth, and the truths share the runs.
-If truths are drawn from the prior there is one cell; its result does not say which truth a run had,
-so it is drawn again here: it follows from the seed and the run's number.
+A contest with several truths has a cell for each policy and truth, and the runs are divided among
+the truths. If truths are drawn from the prior there is one cell for each policy; its result does
+not say which truth a run had, so the truth is drawn again here, from the seed and the run's number.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from fpbandits.simulation.truths import is_drawn, truths
 from fpbandits.theory.floor import floor, is_known
 
 RUNS = 100
-"""Runs of each policy in each contest, by default."""
+"""Runs of each policy in each contest, by default; a few more if they do not divide evenly."""
 
 HORIZON = 10**5
 """Plays per run, by default."""
@@ -47,7 +47,7 @@ SAFE = "frugal:false_alarm=0.001"
 """The default policy with its option for wrong models, which plays beside all others."""
 
 _LEAST_FLOOR = 1e-6
-"""A floor below this part of the width of the range may be nothing but rounding."""
+"""A floor below this part of the width of the rewards' range may be nothing but rounding."""
 
 
 def play(
@@ -78,7 +78,7 @@ def play(
     spec = RunSpec(
         horizon=horizon, times=[horizon], runs=count, seed=seed, shuffle=True, delay=delay
     )
-    by_name = named_policies(policies or (*POLICIES, SAFE), horizon)
+    by_name = named_policies(policies or (*POLICIES, SAFE), spec.horizon)
     entries = [
         (contest, name, policy)
         for contest in chosen
@@ -96,25 +96,26 @@ def play(
         of_truths = [
             results[_cell_name(contest, name, number)] for number in range(len(contest.truths))
         ]
-        lower_bound = contest.lower_bound * math.log(spec.horizon)
-        standings[name][contest.name] = _standing(of_truths, lower_bound)
+        grown = contest.lower_bound * math.log(spec.horizon)  # that bound is a coefficient
+        standings[name][contest.name] = _standing(of_truths, grown)
     found = {contest.name: _floor(contest, spec.horizon) for contest in chosen if floors}
     known = {name: value for name, value in found.items() if value is not None}
     return Leaderboard(chosen, standings, spec.horizon, spec.runs, spec.seed, known, spec.delay)
 
 
 def _floor(contest: Contest, horizon: int) -> float | None:
-    """Return the floor of a contest; None where it is unknown, or so small that it may be rounding.
+    """Return the floor of a contest: no policy has a smaller mean regret.
 
-    It is known where truths are drawn from the prior, or all models are played equally often, and
-    no truth is outside Θ.
+    None where it is so small that it may be rounding, or unknown. It can be known if no truth is
+    outside Θ, and either all truths are drawn from the prior or each model is the truth of equally
+    many runs.
     """
     problem = contest.problem
-    names = [truth for truth in contest.truths if isinstance(truth, str)]
+    names = [truth for truth in contest.truths if isinstance(truth, str)]  # others are outside Θ
     if not is_known(problem, horizon) or len(names) < len(contest.truths):
         return None
     if sorted(names) == sorted(problem.models):
-        problem = replace(problem, prior=None)
+        problem = replace(problem, prior=None)  # which means that all are equally likely
     elif not all(is_drawn(problem, name) for name in names):
         return None
     value = floor(problem, horizon).value
@@ -122,7 +123,7 @@ def _floor(contest: Contest, horizon: int) -> float | None:
 
 
 def _specs(contest: Contest, spec: RunSpec) -> list[RunSpec]:
-    """Return a spec for each truth: they share the runs, and each has a seed of its own."""
+    """Return a spec for each truth, with its part of the runs, rounded up, and its own seed."""
     runs = math.ceil(spec.runs / len(contest.truths))
     return [
         replace(spec, runs=runs, seed=MOST_TRUTHS * spec.seed + number, truth=truth)
@@ -130,12 +131,16 @@ def _specs(contest: Contest, spec: RunSpec) -> list[RunSpec]:
     ]
 
 
-def _cell_name(contest: Contest, policy: str, truth: int) -> str:
-    return f"{contest.name}: {policy}, truth {truth + 1}"
+def _cell_name(contest: Contest, policy: str, number: int) -> str:
+    return f"{contest.name}: {policy}, truth {number + 1}"
 
 
 def _standing(of_truths: Sequence[Result], lower_bound: float) -> Standing:
-    """Summarise the results of one policy in one contest, one for each truth."""
+    """Summarise the results of one policy in one contest, one for each truth.
+
+    The standard error takes the runs of all truths for one sample. Where each truth has a part of
+    the runs, that is more than the mean's error: it counts the differences between truths, too.
+    """
     final = np.concatenate([result.final_regret(result.policy) for result in of_truths])
     mean = float(final.mean())
     return Standing(
@@ -151,7 +156,7 @@ def _by_truth(result: Result) -> dict[str, Floats]:
     """Return the final regret of runs by their truth."""
     final = result.final_regret(result.policy)
     rows = truths(result.problem, result.truth, result.seed, range(result.runs))
-    if rows is None:
+    if rows is None:  # the truth was fixed
         return {result.truth: final}
     names = result.problem.models
     return {names[row]: final[rows == row] for row in np.unique(rows).tolist()}

@@ -1,18 +1,21 @@
 """FP-LLR: FP-UCB's episodes, with a likelihood test of all arms together, not a radius for each.
 
-Play each arm of A once. Then, in episodes k = 1, 2, …, a model θ is consistent while
+Play once each arm of A, those that are best under some model. Then, in episodes k = 1, 2, …, a
+model θ is consistent while
 
     max ℓ − ℓ(θ) ≤ 2 ln k + ln |Θ|,
 
 and each arm that is best under some consistent θ is played once. e^{ℓ(θ) − ℓ(θ°)} is a martingale
-of mean 1 under θ°, so θ° is inconsistent in episode k with probability at most 1/k². Regret is
-bounded or logarithmic where FP-UCB's is, with a far smaller constant.
+of mean 1 under θ°, or with ``likelihood=means`` a supermartingale, so θ° is inconsistent in episode
+k with probability at most 1/k². Regret is bounded or logarithmic where FP-UCB's is, with a far
+smaller constant.
 
 **With contexts** there are no episodes: k counts the plays. Of the arms that are best in the
 context at hand under some consistent model, the one that was played least in that context is next.
 
-The cycle is an episode. It is sure to be repeated if every model that could become consistent has
-its best arm in it, and each arm in it has some model that is sure to stay.
+`plan` gives one episode as a cycle, and for how many rounds it is sure to be repeated, by
+`holds_for`: every model that could become consistent has its best arm in the cycle, and each arm in
+it is best under some model that is sure to stay consistent.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ from fpbandits.problem.problem import Problem
 
 
 class FPLLRData(NamedTuple):
-    """Θ by level, the arms of A, and ln |Θ|."""
+    """The models grouped by their means (levels), the arms of A, and ln |Θ|."""
 
     theta: Theta
     arms: Counts
@@ -45,8 +48,9 @@ class FPLLRData(NamedTuple):
 
 
 class FPLLRWork(NamedTuple):
-    """How well models fit; by arm, whether it is in the cycle, and whether it is sure to stay.
+    """The planned arms, and how well models fit.
 
+    ``playing`` is 1 for arms that are in the cycle, ``sure`` for those that are sure to stay in it;
     ``length`` is the number of arms in the cycle, as an array of one.
     """
 
@@ -77,10 +81,9 @@ class FPLLR(LikelihoodPolicy):
     guarantee = "bounded regret where B(θ°) is empty, else O(log T)"
 
     def prepare(self, problem: Problem) -> FPLLRData:
-        """Sort Θ into levels."""
-        sorted_theta = self.theta(problem)
-        arms = np.unique(sorted_theta.best)
-        return FPLLRData(sorted_theta, arms, math.log(sorted_theta.best.shape[1]))
+        """Group the models of Θ by their means."""
+        theta = self.theta(problem)
+        return FPLLRData(theta, np.unique(theta.best), math.log(theta.best.shape[1]))
 
     def restrict(
         self, problem: Problem, prepared: FPLLRData, context: int, among: Sequence[int]
@@ -127,10 +130,13 @@ class FPLLR(LikelihoodPolicy):
     ) -> bool:
         playing, sure, k = workspace.playing, workspace.sure, state.counters[CLOCK]
         fit, cycle, length = workspace.fit, workspace.cycle, workspace.length[0]
+        # The last round is planned by the rewards of those before it. Then a model's deficit, which
+        # is ``low`` to ``high`` against today's best model, may grow by as much as another model
+        # falls below that one.
         bracket(prepared.theta, envelope, fit, cycle, length, rounds - 1)
         low, high = fit.lowest, fit.highest
         now, end = _threshold(prepared, k), _threshold(prepared, k + rounds - 1)
-        least = minimum(low)  # at most 0, that of the reference
+        least = minimum(low)  # at most 0, that of today's best model
         sure.fill(0)
         for model in range(prepared.theta.best.shape[1]):
             arm = prepared.theta.best[0, model]
@@ -143,12 +149,12 @@ class FPLLR(LikelihoodPolicy):
             certain = certain and playing[arm] == sure[arm]
         return certain
 
-    observe = staticmethod(FPUCB.observe)  # its clock counts episodes too
+    observe = staticmethod(FPUCB.observe)  # which leaves the clock to `plan`
 
 
 @jitted
 def _plan_in_context(prepared: FPLLRData, state: State, workspace: FPLLRWork) -> Plan:
-    """Do as `FPLLR.plan` does, with several contexts."""
+    """Choose the least played arm that is best in this context under a consistent model."""
     weigh(prepared.theta, state, workspace.fit)
     context, arms = state.counters[CONTEXT], prepared.theta.arms
     state.counters[CLOCK] += 1

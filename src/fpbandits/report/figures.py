@@ -1,7 +1,7 @@
 """Style and colours of all figures, and how they are saved.
 
-Equal figures give equal files: they are drawn in matplotlib's default style, whatever the user's
-matplotlibrc or MPLBACKEND says. No backend is needed.
+Equal figures give equal files: code that draws does so within `own_style`, in matplotlib's default
+style, whatever the user's matplotlibrc or MPLBACKEND says. No backend is needed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def blank(width: float, height: float) -> Figure:
 
 
 def _import_matplotlib() -> None:
-    """Import matplotlib even if MPLBACKEND names an unknown backend."""
+    """Make importing matplotlib safe even if MPLBACKEND names an unknown backend."""
     if "matplotlib" in sys.modules or "MPLBACKEND" not in os.environ:
         return
     backend = os.environ.pop("MPLBACKEND")
@@ -93,9 +93,8 @@ def check_figure_path(path: Path) -> None:
     """Raise an error now if a figure cannot be drawn, or cannot be written to this path."""
     check_drawing()
     if path.suffix.lower() not in FORMATS:
-        raise InputError(
-            f"unknown figure ending {quote(path.suffix)}: use {' or '.join(FORMATS)}"
-        ).at(shown(path))
+        unknown = f"unknown figure ending {quote(path.suffix)}: use {' or '.join(FORMATS)}"
+        raise InputError(unknown, place=(shown(path),))
     if not path.parent.is_dir():
         raise InputError(
             f"there is no folder {quote(str(path.parent))} to write it to", place=(shown(path),)
@@ -110,7 +109,7 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 def rendered(figure: Figure, stem: Path) -> dict[Path, bytes]:
     """Return the contents of ``stem``.png and ``stem``.svg for a figure, by path."""
-    return {stem.with_name(stem.name + kind): render(figure, kind[1:]) for kind in FORMATS}
+    return {stem.with_name(stem.name + end): render(figure, end[1:]) for end in FORMATS}
 
 
 @own_style()
@@ -120,7 +119,7 @@ def render(figure: Figure, kind: str) -> bytes:
 
     stream = io.BytesIO()
     # Dates, versions and random ids would make the files of equal figures differ.
-    metadata = {"Date": None} if kind == "svg" else {"Software": None}
+    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     with matplotlib.rc_context({"svg.hashsalt": "fpbandits"}), warnings.catch_warnings():
         # Characters that the font lacks are drawn as boxes.
         warnings.filterwarnings("ignore", message="Glyph .* missing")

@@ -1,6 +1,6 @@
 """Arrays in one .npz file, with a header in JSON that describes them: `to_npz` and `from_npz`.
 
-A result is one such file, with pulls and plans of each policy; so is each file of the store.
+A result is one such file; those that make up the store have the same form, with other arrays.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fpbandits.simulation.spec import RunSpec
 SCHEMA = 2
 """The schema of result files that are written."""
 _READ = (1, 2)
-"""The schemas that are read."""
+"""The schemas that are read. Files of schema 1 have old names and no stages; see `load_result`."""
 _KIND = "result"
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
@@ -38,7 +38,11 @@ def to_npz(header: Mapping[str, Any], arrays: Arrays) -> bytes:
 
 
 def from_npz(content: bytes, kind: str, schemas: Collection[int]) -> tuple[dict[str, Any], Arrays]:
-    """Return the header and the arrays; a damaged file raises whatever NumPy and JSON raise."""
+    """Return the header and the arrays, the header's own included.
+
+    A file of another kind or schema raises a `StorageError`, and a damaged one whatever NumPy, zip
+    or JSON raise.
+    """
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         header = check_kind(json.loads(str(arrays["header"])), kind, schemas)
         return header, {name: arrays[name] for name in arrays.files}
@@ -80,9 +84,10 @@ def check_fit(result: Result) -> Result:
     _check("times", bool(times[0] > 0 and (np.diff(times) > 0).all()))
     means = result.truth_means
     runs = result.plans[names[0]].size
-    starts = result.starts
+    starts = result.starts  # when each stage of the truth begins
     _check("starts", all(type(start) is int for start in starts) and starts[:1] == (0,))
     _check("starts", bool((np.diff(starts) > 0).all()) and set(starts[1:]) <= set(times.tolist()))
+    # By stage; else the same in all runs, or by run where the truth was drawn for each.
     shapes = [(len(starts), arms)] if len(starts) > 1 else [(arms,), (runs, arms)]
     _check("truth_means", means.dtype == np.float64 and means.shape in shapes)
     _check("truth_means", bool(np.isfinite(means).all()))
@@ -93,7 +98,7 @@ def check_fit(result: Result) -> Result:
         _check("pulls", pulls.dtype == np.int64 and pulls.shape == (runs, len(times), arms))
         _check("pulls", bool(pulls.min() >= 0))
         if result.stops is not None:
-            stops = result.stops[name]
+            stops = result.stops[name]  # when each run ended, and whether its verdict was right
             _check("stops", stops.dtype == np.int64 and stops.shape == (2, runs))
             _check("stops", bool(stops.min() >= 0 and stops[1].max() <= 1))
     return result
@@ -101,7 +106,7 @@ def check_fit(result: Result) -> Result:
 
 def _check(what: str, fits: bool) -> None:
     if not fits:
-        raise StorageError(f"its {what} do not fit the rest, or are none")
+        raise StorageError(f"in it, {what} is invalid or does not fit the rest")
 
 
 def load_result(path: Path) -> Result:
@@ -109,7 +114,7 @@ def load_result(path: Path) -> Result:
     content = read_whole(path)
     try:
         header, arrays = from_npz(content, _KIND, _READ)
-        header, arrays = rename_old_keys(header), rename_old_keys(arrays)
+        header, arrays = rename_old_keys(header), rename_old_keys(arrays)  # true_means and the like
         names = header["policies"]
         _check("policies", isinstance(names, list))
         settings = rename_old_keys(header["settings"])
@@ -133,6 +138,6 @@ def load_result(path: Path) -> Result:
         return check_fit(result)
     except StorageError as error:
         raise error.at(shown(path)) from None
-    except Exception as error:  # damaged archives raise whatever their decoders do
+    except Exception as error:  # damaged archives raise whatever their decoders do, or lack a key
         reason = f"not a whole result file ({said(error)})"
         raise StorageError(reason, place=(shown(path),)) from None

@@ -235,7 +235,7 @@ def _true_means(entry: Mapping[str, Any], stages: int) -> Floats:
     try:
         return means if stages == 1 else means.reshape(stages, -1)
     except ValueError:
-        raise StorageError("its truth_means do not fit the rest, or are none") from None
+        raise StorageError("in it, truth_means is invalid or does not fit the rest") from None
 
 
 def _checksum(content: bytes) -> str:

@@ -2,8 +2,8 @@
 
 A reward changes the costs of one pair of a context and an arm. A `Memo` in the workspace keeps the
 costs of all pairs, and with each pair the part of the state that they were computed from: if that
-part differs now, they are computed again. So the result does not depend on which agent or run used
-the workspace before.
+part differs now, they are computed again. So it does not matter which agent or run used the
+workspace before. What is to be computed again is −1 or NaN in the memo.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ from fpbandits.policies.shared.levels import Theta
 def weigh_in_contexts(theta: Theta, state: State, fit: Fit) -> int:
     """Fill ``fit.deficit``; return the first model that fits best.
 
-    Deficits are added up context by context, less those of the last reference model, and again if
-    another model fits better now: equal levels cancel exactly. A reference that rewards rule out
-    hides all other differences: then the next is any model that is left, and the one after it the
-    best. Unless models are weighed by law, n rewards with sum S cost S·win + (n − S)·loss: only
-    differences between models matter here.
+    Costs are added up less those of a reference model, pair by pair, so that equal levels cancel
+    exactly. If another model turns out to fit better it becomes the reference, and costs are added
+    up again. The cost of rewards that a model rules out is finite but huge, so that differences are
+    lost in rounding if the reference is ruled out: then a second step finds the best of the others.
     """
     memo, arms, deficit = fit.memo, theta.arms, fit.deficit
     for context in range(theta.best.shape[0]):
@@ -72,7 +71,11 @@ def _has_changed(state: State, memo: Memo, pair: int) -> bool:
 
 @jitted
 def _recompute(theta: Theta, state: State, fit: Fit, pair: int) -> None:
-    """Put a pair's part of the state into the memo, and what its rewards cost each model."""
+    """Put a pair's part of the state into the memo, and what its rewards cost each model.
+
+    Unless models are weighed by law, n rewards with sum S cost S·win + (n − S)·loss. A term that
+    all models share is left out, since only differences matter.
+    """
     memo, n, total = fit.memo, state.plays[pair], state.sums[pair]
     memo.seen[pair, 0], memo.seen[pair, 1], memo.surprise[pair] = n, total, math.nan
     for k in range(memo.seen.shape[1] - 2):
@@ -98,7 +101,10 @@ def cost_by_law(theta: Theta, state: State, pair: int, level: int) -> float:
 
 @jitted
 def fits_in_contexts(theta: Theta, memo: Memo, model: int, alarm: float) -> bool:
-    """Tell whether a model's surprise in several contexts is at most ``alarm`` + Σ ln(n + 1)."""
+    """Tell whether a model's surprise, in all contexts together, is at most a limit.
+
+    The limit is ``alarm`` + Σ ln(n + 1) over pairs with n plays, as `weigh_in_contexts` saw them.
+    """
     limit, total, arms = alarm, 0.0, theta.arms
     if memo.model[0] != model:
         memo.model[0] = model
