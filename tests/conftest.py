@@ -27,17 +27,19 @@ ORDER = (
     "tests/service",
     "policies/test_stability",
     "policies/test_own",
-    "tests/paper",
+    "tests/paper/claims",
     "tests/test_docs",
     "tests/cli",
     "tests/engine",
     "tests/agent",
     "tests/simulation",
     "tests/policies",
+    "tests/paper/",
 )
 """What takes long begins first, so that no worker is left with it in the end. The very first
 compiles all policies; what finds them compiled comes when that is done. pytest-xdist keeps to it
-with --no-loadscope-reorder; by itself it begins with the files that have the most tests."""
+with --no-loadscope-reorder; by itself it begins with the files that have the most tests. What plays
+the paper's experiments is not in one place: one worker would wait for the other's results."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -37,7 +37,7 @@ def quiet(*told: object) -> None:
 @pytest.mark.parametrize("family", ["bernoulli", "gaussian", "beta", "discrete"])
 def test_the_number_of_types_is_found(family: str) -> None:
     # The gaps between types are many times what noise makes of them: with other seeds as well.
-    truth = drawn(1, family, units=2500, means=FOUR, shares=(0.4, 0.3, 0.2, 0.1), shown=3)
+    truth = drawn(1, family, units=1600, means=FOUR, shares=(0.4, 0.3, 0.2, 0.1), shown=3)
     cells, estimator = added_up(truth, family)
     mixture, choice = choose(cells, estimator, None, 0, quiet)
     assert choice.types == mixture.types == 4

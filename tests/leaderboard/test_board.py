@@ -117,6 +117,13 @@ def test_scores_of_the_mean_the_quantile_and_the_worst_truth() -> None:
 
 
 def test_a_board_says_how_late_rewards_were() -> None:
-    board = play(runs=2, horizon=20, delay="batch:5", among=contests("paper")[:1], floors=False)
+    board = play(
+        runs=2,
+        horizon=20,
+        delay="batch:5",
+        policies={"ucb1": UCB1()},  # each would be compiled again for late rewards
+        among=contests("paper")[:1],
+        floors=False,
+    )
     assert board.as_dict()["delay"] == "batch:5"
     assert replace(board, delay=0).as_dict()["delay"] == 0
