@@ -275,7 +275,7 @@ def _similarity(name: str, candidate: str) -> float:
     first, second = _SEPARATORS.sub("", name.casefold()), _SEPARATORS.sub("", candidate.casefold())
     if not first:
         return 0.0
-    matcher = SequenceMatcher(None, first, second)
+    matcher = SequenceMatcher(None, first, second, autojunk=False)
     alike = [a == b for a, b in zip(first[:4], second, strict=False)]
     bonus = [*alike, False].index(False) / 20
     if min(len(first), len(second)) > 2 and (first in second or second in first):

@@ -21,7 +21,7 @@ from fpbandits.families.gaussian import Gaussian
 from fpbandits.families.two_point import TwoPoint
 from fpbandits.policies import Frugal, Optimist
 from fpbandits.theory import bounds
-from fpbandits.theory.cases import Case
+from fpbandits.theory.cases import Case, Nearest
 
 
 def close(value: float) -> Any:
@@ -459,6 +459,13 @@ def test_means_within_the_tolerance_are_equal() -> None:
     case = analyze(tied, "theta1").cases[0]
     assert case.best_arm == "arm1"
     assert case.gaps == {"arm1": 0.0, "arm2": 0.0}
+
+
+def test_normal_rewards_that_are_far_apart_take_one_play() -> None:
+    # α = 7.3 deviations are 3.65 on the scale of the bounds, and 12 ln 3 / 3.65² = 0.99; k_i is 3.
+    problem = Problem.gaussian([[7.3, 1], [0, 1]], deviation=1.0)
+    case = analyze(problem, truth="theta1").cases[0]
+    assert case.nearest == Nearest("theta2", 7.3, 1)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)

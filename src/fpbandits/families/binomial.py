@@ -68,8 +68,6 @@ _SPLIT = 134217729.0
 
 def draw_binomial(n: int, p: float, random: Any) -> int:
     """Draw how many of ``n`` plays succeed, each with chance ``p``."""
-    if n == 1:
-        return 1 if random.random() < p else 0
     if p > 0.5:
         return n - _draw(n, 1 - p, random)
     return _draw(n, p, random)

@@ -75,7 +75,10 @@ class Discrete(RewardFamily):
         total = 0.0
         left, values = plays, law.shape[1] // 2
         for value in range(values):
-            count = draw_binomial(left, law[arm, value], random)
+            if left == 1:  # quicker than a call
+                count = 1 if random.random() < law[arm, value] else 0
+            else:
+                count = draw_binomial(left, law[arm, value], random)
             total += count * law[arm, values + value]
             statistics[value] += count
             left -= count

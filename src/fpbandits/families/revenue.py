@@ -111,7 +111,10 @@ class Revenue(RewardFamily):
     @staticmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
         """Draw how often the arm pays, and the sum of the amounts, which is gamma, too."""
-        paid = draw_binomial(plays, law[arm, 0], random)
+        if plays == 1:  # quicker than a call
+            paid = 1 if random.random() < law[arm, 0] else 0
+        else:
+            paid = draw_binomial(plays, law[arm, 0], random)
         total = 0.0
         if paid > 0:
             total = random.standard_gamma(paid * law[arm, 1]) * law[arm, 2]

@@ -93,7 +93,10 @@ class TwoPoint(RewardFamily):
     @staticmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
         """Draw how often the value is paid, by a binomial."""
-        paid = draw_binomial(plays, law[arm, 0], random)
+        if plays == 1:  # quicker than a call
+            paid = 1 if random.random() < law[arm, 0] else 0
+        else:
+            paid = draw_binomial(plays, law[arm, 0], random)
         statistics[0] += paid
         statistics[1] += plays - paid
         return float(paid * law[arm, 1] + (plays - paid) * law[arm, 2])

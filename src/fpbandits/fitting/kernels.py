@@ -82,6 +82,9 @@ def expect(
     counts[:] = 0.0
     total = 0.0
     for group in range(weights.size):
+        if weights[group] == 0.0:  # as in a bootstrap
+            each[group] = 0.0
+            continue
         top, scale = weigh(group, starts, members, log_shares, table, posterior)
         each[group] = top + math.log(scale)
         total += weights[group] * each[group]

@@ -148,7 +148,7 @@ def _csv_chunks(
     path: Path, names: Sequence[str], progress: Progress | None
 ) -> Iterator[Sequence[Any]]:
     """Yield the columns of a CSV file, some rows at a time."""
-    size = path.stat().st_size
+    size = max(1, path.stat().st_size)
     with _opened(path) as (raw, reader):
         try:
             header = [cell.strip() for cell in next(reader, [])]

@@ -18,6 +18,9 @@ from fpbandits.service.settings import Settings
 from fpbandits.service.store import open_store
 from fpbandits.service.tokens import TokenFile, is_loopback
 
+_BACKLOG = 1024
+"""Connections that may wait to be accepted while the server starts."""
+
 _GARBAGE_THRESHOLD = 50_000
 """New objects after which Python's garbage collector runs. Requests leave no reference cycles, and
 with Python's default of 700 a tenth of a server's time was spent in search of some."""
@@ -100,7 +103,7 @@ def _listen(host: str, port: int) -> socket.socket:
         raise InputError(f"--port is {port}: it must be between 0 and 65535; 0 takes any")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family)
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
         raise InputError(
             f"cannot serve on {quote(host)}, port {port} ({error.strerror or error})"
