@@ -10,6 +10,7 @@ from contextlib import suppress
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -17,6 +18,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # A busy machine draws examples slowly, and nothing is wrong with that.
 settings.register_profile("patient", suppress_health_check=[HealthCheck.too_slow], deadline=None)
 settings.load_profile("patient")
+
+# Hypothesis also tries the constants of all modules imported so far: the examples of a seed would
+# depend on the tests that ran before. Here the constants are none.
+providers._get_local_constants = lambda: providers._local_constants
 
 pytest.register_assert_rewrite("stores")
 

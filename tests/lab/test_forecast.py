@@ -90,6 +90,7 @@ def test_a_forecast_is_made_and_stays(
         may_end.set()
         await running
         assert asked == [(TWO, 1)]
+        assert part._controls._bar.value == 1.0
         assert part._words.content == forecast_table(found)
         assert part._picture.visible
         assert part._picture.content == (

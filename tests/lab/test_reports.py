@@ -22,6 +22,7 @@ def a_report(**control: Any) -> dict[str, Any]:
         "arms": {"a<": {"decisions": 1234, "rewards": 2, "mean_reward": 0.25}},
         "models": {"x": {"units": 7, "decisions": 8, "rewards": 0, "mean_reward": None}},
         "looked_at": 7,
+        "units": 2000,
         "control": {
             "arm": "9 EUR",
             "policy": {"units": 90, "decisions": 1900, "rewards": 800, "mean_reward": 0.5},
@@ -71,7 +72,10 @@ def interval(low: str, high: str, better: str) -> str:
                 "There is no interval, because rewards have no bounds.",
             ],
         ),
-        ({"difference": None, "interval": None}, ["One of the groups has no rewards yet."]),
+        (
+            {"difference": None, "interval": None},
+            ["One of the groups had no rewards, as of 1,800 rewards."],
+        ),
         ({"as_of": None}, ["The groups are compared once there are 100 rewards."]),
     ],
 )
@@ -109,8 +113,8 @@ def test_every_look_with_a_difference_is_drawn() -> None:
         line=140,
     )
     words = (
-        "How much more the policy earns per decision than the control group, and the interval, "
-        "from {} to {}. The line is at 0."
+        "How much more the policy earns per decision than the control group; bars are intervals. "
+        "The picture reaches from {} to {}, and its line is at 0."
     )
     assert difference_picture(a_report()) == (picture, words.format("0", "0.3"))
     assert difference_picture({**a_report(), "over_time": []}) == ("", "")
@@ -142,5 +146,5 @@ def test_rewards_by_arm_and_by_model() -> None:
         "Rewards by likeliest model",
         ["likeliest model", "units", "decisions", "mean reward"],
         [["x", "7", "8", ""]],
-        above=["Of 7 units, spread evenly over all."],
+        above=["From the beliefs of 7 of 2,000 units."],
     )

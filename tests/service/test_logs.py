@@ -49,11 +49,12 @@ def test_any_other_id_is_replaced_by_64_random_bits(
 
 @pytest.fixture
 def loggers() -> Iterator[list[logging.Logger]]:
-    """The loggers of the service and of Uvicorn, which are as they were afterwards."""
-    both = [logging.getLogger(name) for name in ("fpbandits.service", "uvicorn")]
-    before = [(each.handlers, each.propagate, each.level) for each in both]
-    yield both
-    for logger, (handlers, propagate, level) in zip(both, before, strict=True):
+    """The loggers that are set up, which are as they were afterwards."""
+    names = ("fpbandits", "uvicorn", "asyncio")
+    found = [logging.getLogger(name) for name in names]
+    before = [(each.handlers, each.propagate, each.level) for each in found]
+    yield found
+    for logger, (handlers, propagate, level) in zip(found, before, strict=True):
         logger.handlers, logger.propagate = handlers, propagate
         logger.setLevel(level)
 
@@ -63,14 +64,17 @@ def test_answers_and_warnings_go_to_standard_error(
     capsys: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    service, uvicorn = loggers
+    package, uvicorn, asyncio = loggers
     log_to_stderr()
     log_to_stderr()  # lines are not doubled
     log_answer("mine/1", "GET", "/v1/experiments/{name}", "e", 404, 0.12345)
     log_answer("mine/2", "GET", "/health", None, 200, 0.0)
-    service.debug("left out")
+    package.debug("left out")
+    package.info("said of all")
     uvicorn.info("left out")
     uvicorn.warning("said")
+    asyncio.info("left out")
+    asyncio.warning("said, too")
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     for line in lines:
         del line["time"]
@@ -94,6 +98,8 @@ def test_answers_and_warnings_go_to_standard_error(
             "status": 200,
             "milliseconds": 0.0,
         },
+        {"level": "info", "message": "said of all"},
         {"level": "warning", "message": "said"},
+        {"level": "warning", "message": "said, too"},
     ]
     assert caplog.records == []  # nor does the root logger say it again

@@ -149,10 +149,10 @@ def test_an_address_of_ip_6_stands_in_brackets(
     host: str, started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether or not this machine has one."""
-    asked: list[tuple[tuple[str, int], int]] = []
+    asked: list[tuple[object, ...]] = []
 
-    def create(address: tuple[str, int], *, family: int) -> Any:
-        asked.append((address, family))
+    def create(address: tuple[str, int], *, family: int, backlog: int) -> Any:
+        asked.append((address, family, backlog))
         listener = MagicMock()
         listener.__enter__.return_value.getsockname.return_value = ("::1", 8000, 1, 2)
         return listener
@@ -160,7 +160,7 @@ def test_an_address_of_ip_6_stands_in_brackets(
     monkeypatch.setattr(socket, "create_server", create)
     shown: list[str] = []
     run_server(f"{tmp_path}/a.db", host, 8000, None, shown.append)
-    assert asked == [(("::1", 8000), socket.AF_INET6)]
+    assert asked == [(("::1", 8000), socket.AF_INET6, 1024)]
     assert shown == ["http://[::1]:8000"]
 
 

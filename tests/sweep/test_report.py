@@ -80,8 +80,8 @@ def test_a_mean_stands_beside_its_error_if_it_has_one() -> None:
     assert _with_error(four_runs).plain == "12.35 ± 0.46"
     assert _with_error(Point({case: Part(runs=1, mean=12.345)})).plain == "12.35"
     assert _with_error(None).plain == "–"
-    values = (None, 12_345, 10**7 - 1, 10**7, 0.125, 12345.25, "a")
-    texts = ["any", "12,345", "9,999,999", "1e+07", "0.125", "12345.2", "a"]
+    values = (None, 12_345, 10**7 - 1, 10**7, 0.125, 12345.25, "a", True)
+    texts = ["without", "12,345", "9,999,999", "1e+07", "0.125", "12345.2", "a", "True"]
     assert [_value_text(value) for value in values] == texts
 
 
@@ -115,11 +115,11 @@ def test_the_table_has_the_fewer_as_columns() -> None:
     assert printed("slack", {"P, truth x": panel}, "means of 4 runs") == [
         "P, truth x",
         "",
-        " policy, slack →  any      0.1      0.2",
-        " ──────────────────────────────────────",
-        " a                  –  2.5 ± 1  1.5 ± 1",
-        " b                3.5        –        –",
-        " c                  –  4.5 ± 1        –",
+        " policy, slack →  without      0.1      0.2",
+        " ──────────────────────────────────────────",
+        " a                      –  2.5 ± 1  1.5 ± 1",
+        " b                    3.5        –        –",
+        " c                      –  4.5 ± 1        –",
         "",
         "Mean regret ± its standard error: means of 4 runs.",
     ]
@@ -193,6 +193,24 @@ def test_regret_over_decades_has_a_logarithmic_scale(
         assert axes.get_ylim() == pytest.approx(limits)
     else:
         assert axes.get_ylim()[0] == 0
+
+
+@pytest.mark.parametrize("means", [(1.0, 20.0), (20.0, 1.0)])
+def test_no_point_of_any_panel_is_cut_off(means: tuple[float, float]) -> None:
+    panels = {str(mean): {"": {1: point(mean), 2: point(mean)}} for mean in means}
+    for each in drawn(panels).axes:
+        low, high = each.get_ylim()
+        assert low == 0
+        assert high > 20 + point(20.0).half_width
+
+
+def test_the_default_and_other_values_of_an_option_are_drawn() -> None:
+    panel = {"a": {None: point(5.0), 1: point(2.0), 2: point(3.0)}}
+    (axes,) = drawn({"": panel}).axes
+    points: Any = axes.containers[0][0]
+    assert points.get_ydata().tolist() == [2, 3]
+    level = [line for line in axes.lines if line.get_linestyle() == "--"]
+    assert [line.get_ydata()[0] for line in level] == [5]  # type: ignore[index]
 
 
 @pytest.mark.parametrize(

@@ -30,17 +30,19 @@ def transitions(name: str, pair: int = 0, step: float = 0.05, points: int = 500)
     return log_ratio(PROBLEMS[name].rewards, pair).transitions(step, points)
 
 
+# On five points with a small step, bins of continuous rewards are wider than the grid.
+@pytest.mark.parametrize(("step", "points"), [(0.05, 500), (0.001, 5)])
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_probabilities_and_chords_add_up(name: str) -> None:
+def test_probabilities_and_chords_add_up(name: str, step: float, points: int) -> None:
     for pair in (0, 1):
-        found = transitions(name, pair)
+        found = transitions(name, pair, step, points)
         assert found.under_first.sum() == pytest.approx(1, abs=1e-9)
         assert found.under_second.sum() == pytest.approx(1, abs=1e-9)
         assert (found.low_weight >= 0).all()
         assert (found.high_weight >= 0).all()
         assert (found.low_weight + found.high_weight <= found.under_first + 1e-15).all()
-        inside = (found.widths > 0) & (np.abs(found.shifts) < 500)
-        odds = np.exp(0.05 * found.shifts), np.exp(0.05 * (found.shifts + found.widths))
+        inside = found.widths > 0
+        odds = np.exp(step * found.shifts), np.exp(step * (found.shifts + found.widths))
         kept = found.low_weight * odds[0] + found.high_weight * odds[1]
         assert kept[inside] == pytest.approx(found.under_second[inside], rel=1e-6, abs=1e-14)
 
@@ -195,6 +197,15 @@ def test_bins_lie_about_the_middle_of_the_ratio(name: str) -> None:
     spread = max(deviations) + abs(means[1] - means[0]) / 4
     assert found.deviation == pytest.approx(spread, rel=2e-3)
     assert found.count_weights(0.05) == len(found.transitions(0.05, 500).shifts)
+
+
+def test_means_that_differ_by_rounding_alone_tell_nothing() -> None:
+    first, second = 0.9, np.nextafter(0.9, 1)
+    assert first * 0.6 == second * 0.6
+    rewards = fpb.Problem.beta([[first, 0.5], [second, 0.5]], concentration=0.6).rewards
+    found = log_ratio(rewards, 0)
+    assert isinstance(found, Atoms)
+    assert found.ratio.tolist() == [0]
 
 
 def test_equal_means_need_not_be_equal_distributions() -> None:

@@ -52,6 +52,7 @@ class ForecastPart:
     def _show(self, forecast: Forecast, picture: bytes) -> None:
         """Show a forecast and its figure, an SVG."""
         self._shown = forecast
+        self._controls.show(1.0)
         self._words.content = forecast_table(forecast)
         words = "regret over time, with the floor and what others lose"
         self._picture.content = f'<img alt="{words}" src="{data_url(picture)}">'

@@ -32,7 +32,7 @@ class Notice:
 
     @contextmanager
     def refusals(self) -> Iterator[None]:
-        """Show an error that ends this block as a mistake, and go on after the block."""
+        """If an `Error` ends this block, show it with `warn`, and go on after the block."""
         try:
             yield
         except Error as error:
@@ -66,7 +66,8 @@ class StartAndStop:
     label
         The text of the button that starts the work.
     start
-        What that button does: an async function that awaits the work within `running`.
+        What that button does: an async function that awaits the work in a block
+        ``with self.running(event)``.
     show_progress
         Called several times per second, to find how far the work is and call `show`.
     bar
@@ -132,7 +133,7 @@ def offer(choice: ui.select, options: Sequence[str] | dict[str, str], default: s
 
 
 def number_of(text: Any) -> Any:
-    """Return the number that a text such as 1000 or 1e3 stands for, or what was given if none does.
+    """Return the number in a text such as 1000 or 1e3; return the argument itself if it has none.
 
     A field may also hold a number, or None. What is out of range is refused where it is used.
 

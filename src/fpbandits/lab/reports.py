@@ -18,48 +18,49 @@ from fpbandits.service.report import Report
 
 def control_table(report: Report) -> str:
     """Return how the policy compares with the control group, in words and numbers."""
-    control = report["control"]
-    groups = {"policy": control["policy"], f"always {control['arm']}": control["control"]}
+    comparison = report["control"]
+    arm = comparison["arm"]
+    groups = {"policy": comparison["policy"], f"always {arm}": comparison["control"]}
     rows = [
         [name, f"{group['units']:,}", f"{group['decisions']:,}", _number(group["mean_reward"])]
         for name, group in groups.items()
     ]
-    title = f"Against the control group, which always gets {control['arm']}"
-    above, head = _difference(control), ["group", "units", "decisions", "mean reward"]
-    return html_table(title, head, rows, above=above, below=[_sample_ratio(control)])
+    title = f"Against the control group, which always gets {arm}"
+    above, head = _difference(comparison), ["group", "units", "decisions", "mean reward"]
+    return html_table(title, head, rows, above=above, below=[_sample_ratio(comparison)])
 
 
-def _difference(control: dict[str, Any]) -> list[str]:
+def _difference(comparison: dict[str, Any]) -> list[str]:
     """Return in words whether the policy earns more than the control group, and how sure that is.
 
-    ``control`` is that part of a report.
+    ``comparison`` is ``report["control"]``. It has both groups as they are now, and their
+    difference at the last look, which was after ``comparison["as_of"]`` rewards.
     """
-    if control["as_of"] is None:
+    if comparison["as_of"] is None:
         return [f"The groups are compared once there are {FIRST} rewards."]
-    if control["difference"] is None:
-        return ["One of the groups has no rewards yet."]
-    difference = control["difference"]
+    difference, at_look = comparison["difference"], f"as of {comparison['as_of']:,} rewards"
+    if difference is None:
+        return [f"One of the groups had no rewards, {at_look}."]
     lines = [
         f"Per decision the policy earns {_number(abs(difference))} "
-        f"{'more' if difference >= 0 else 'less'} than the control group, as of "
-        f"{control['as_of']:,} rewards."
+        f"{'more' if difference >= 0 else 'less'} than the control group, {at_look}."
     ]
-    if control["interval"] is None:
+    if comparison["interval"] is None:
         return [*lines, "There is no interval, because rewards have no bounds."]
-    low, high = control["interval"]
+    low, high = comparison["interval"]
     better = "It is not clear yet which of them is better."
     if low > 0:
         better = "The policy is better."
     if high < 0:
         better = "The control group's arm is better."
-    sure = f"{100 * (1 - control['error']):.3g} % for all looks together"
+    sure = f"{100 * (1 - comparison['error']):.3g} % for all looks together"
     return [*lines, f"Interval: {_number(low)} … {_number(high)} ({sure}). {better}"]
 
 
-def _sample_ratio(control: dict[str, Any]) -> str:
+def _sample_ratio(comparison: dict[str, Any]) -> str:
     """Return in words whether the control group is as large as it should be."""
-    ratio, size = control["sample_ratio"], control["control"]["units"]
-    units = size + control["policy"]["units"]
+    ratio, size = comparison["sample_ratio"], comparison["control"]["units"]
+    units = size + comparison["policy"]["units"]
     words = (
         f"the control group has {size:,} of {counted(units, 'unit')} and should have "
         f"{100 * ratio['share']:.3g} % of them (p = {ratio['p_value']:.2g})"
@@ -70,10 +71,14 @@ def _sample_ratio(control: dict[str, Any]) -> str:
 
 
 def difference_picture(report: Report) -> tuple[str, str]:
-    """Return the difference from the control group at every look, and words that explain it."""
+    """Return an SVG of the difference at each look that has one, and words that explain it.
+
+    Both are empty if no look has one.
+    """
     looks = [look for look in report["over_time"] if look["difference"] is not None]
     if not looks:
         return "", ""
+    # Rewards without bounds have no interval: the difference alone is drawn.
     intervals = [look["interval"] or [look["difference"]] * 2 for look in looks]
     lowest = min(0.0, *(low for low, _ in intervals))
     highest = max(0.0, *(high for _, high in intervals))
@@ -94,8 +99,8 @@ def difference_picture(report: Report) -> tuple[str, str]:
         line=scale * highest,
     )
     words = (
-        "How much more the policy earns per decision than the control group, and the interval, "
-        f"from {_number(lowest)} to {_number(highest)}. The line is at 0."
+        "How much more the policy earns per decision than the control group; bars are intervals. "
+        f"The picture reaches from {_number(lowest)} to {_number(highest)}, and its line is at 0."
     )
     return picture, words
 
@@ -110,12 +115,12 @@ def rewards_by_arm_table(report: Report) -> str:
 
 
 def rewards_by_model_table(report: Report) -> str:
-    """Return the units, decisions and mean reward by likeliest model."""
+    """Return the units, decisions and mean reward by likeliest model, of units that were read."""
     rows = [
         [model, f"{sums['units']:,}", f"{sums['decisions']:,}", _number(sums["mean_reward"])]
         for model, sums in report["models"].items()
     ]
-    above = [f"Of {counted(report['looked_at'], 'unit')}, spread evenly over all."]
+    above = [f"From the beliefs of {report['looked_at']:,} of {counted(report['units'], 'unit')}."]
     head = ["likeliest model", "units", "decisions", "mean reward"]
     return html_table("Rewards by likeliest model", head, rows, above=above)
 

@@ -3,9 +3,9 @@
 Four groups of them are built in:
 
 * ``paper``: the paper's five simulations;
-* ``random``: random sets of 2 to 256 models and 2 to 16 arms, the same at all times. Of each size
+* ``random``: random sets of 2 to 256 models and 2 to 16 arms, always the same ones. Of each size
   there is a contest under whose truth regret can stay bounded, and one under whose truth it cannot;
-* ``wrong``: the truth is off by ε in each mean, with random signs, and so outside Θ;
+* ``wrong``: Θ as in the paper, and truths outside it: a model with each mean moved by ±ε;
 * ``practice``: sets like those of real applications, of 14 kinds, drawn by a seed. The truth of
   each run is drawn from the set's prior.
 
@@ -46,13 +46,13 @@ _LEAST_GAP = 0.1
 """The smallest gap that a truth of a random set may have."""
 
 _LEAST_COEFFICIENT = 0.2
-"""Where regret must grow, it grows at least by this times ln T."""
+"""The smallest coefficient of ln T in a random set whose regret must grow."""
 
 _ERRORS = (0.01, 0.05, 0.1, 0.2)
-"""The ε by which the means of wrong models are off."""
+"""The ε by which truths of the group ``wrong`` are off."""
 
 _WRONG_TRUTHS = 10
-"""Truths of each contest with wrong models."""
+"""Truths of each contest of this group; some may be equal."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,10 @@ class Contest:
 
     @cached_property
     def lower_bound(self) -> float:
-        """Theorem 2's coefficient over all arms, averaged over truths; 0 if one is outside Θ."""
+        """Theorem 2's coefficient of ln T, in the user's units, averaged over truths.
+
+        All arms may be played to learn, not candidates alone. It is 0 if a truth is outside Θ.
+        """
         weights = np.zeros(len(self.problem.models))
         for truth in self.truths:
             if not isinstance(truth, str):
@@ -98,7 +101,7 @@ def _weights(problem: Problem, truth: str) -> Floats:
 
 
 def _coefficient(structure: Structure | PairStructure, truth: int) -> float:
-    """Return Theorem 2's coefficient over all arms, on [0, 1]."""
+    """Return this coefficient under one model, for rewards scaled to [0, 1]."""
     if isinstance(structure, PairStructure):
         return structure.cheapest(truth).coefficient
     return theorem2(structure, truth).all_arms.coefficient
@@ -182,7 +185,7 @@ def _random_contests() -> list[Contest]:
 
 
 def _wrong_contests() -> list[Contest]:
-    """Move each mean of a model of the paper's sets up or down by each of `_ERRORS`."""
+    """Return two of the paper's sets under truths that are a model with each mean moved by ±ε."""
     wrong_contests = []
     for name, label, base in (
         ("permutations", "24", (0.6, 0.4, 0.3, 0.2)),
@@ -193,7 +196,7 @@ def _wrong_contests() -> list[Contest]:
             problem, truths = built_in(f"paper:{name}"), list[str | list[float]]()
             while len(truths) < _WRONG_TRUTHS:
                 truth = np.clip(np.array(base) + error * random.choice([-1, 1], 4), 0.01, 0.99)
-                # Means that are off by a level of the grid can be those of another model.
+                # Moved from one level of the grid to another, means can be those of a model.
                 if np.abs(problem.means - truth).max(axis=1).min() > 1e-6:
                     truths.append(truth.tolist())
             wrong_contests.append(Contest(f"{label} off by {error:g}", "wrong", problem, truths))

@@ -1,7 +1,8 @@
 """`reproduce`: run the paper's experiments, judge its claims, write the report.
 
 Finished runs are stored in ``results/`` of the report's folder. The report itself, ``report.html``
-with ``claims.json`` and ``figures/``, is made in memory, and written all at once or not at all.
+with ``claims.json`` and ``figures/``, is made in memory: no file of it appears before the contents
+of all are on disk.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ class Report:
         words = f"of {sum(counts.values())} statements of the paper {listed}"
         if self.runs < RUNS:
             words += (
-                f"; with {self.runs:,} runs limits are wide, and “fail” may mean that {RUNS:,} are "
-                "needed to show it"
+                f"; with {self.runs:,} runs limits are wide: a true statement may “fail” because "
+                f"it takes {RUNS:,} to show it"
             )
         return words
 
@@ -72,7 +73,8 @@ def reproduce(
     runs, seed
         Runs of most experiments (the longest have a fifth of them), and the seed.
     source
-        The folder of an earlier report, whose results are used as they are; nothing is run.
+        The folder of an earlier report, whose results are copied to ``out``. No experiment is run;
+        runs and seed are those of the results.
     how
         Workers, executor and progress, as in `play_cells`.
     """
@@ -95,17 +97,19 @@ def reproduce(
     make_folder(out / "figures")
     contents = _results_to_copy(folder, out) if source is not None else {}
     pictures: dict[str, bytes] = {}
-    for index, (name, draw) in enumerate(FIGURES.items(), 1):
+    progress = how.get("progress")
+    if progress is not None:
+        progress("drawing the figures", 0.0, 1.0)  # all runs are there; what follows has no share
+    for name, draw in FIGURES.items():
         with own_style():
             figure = draw(material)
         contents |= rendered(figure, out / "figures" / name)
         pictures[name] = contents[out / "figures" / f"{name}.svg"]
-        if "progress" in how:
-            how["progress"]("drawing the figures", 0.0, index / len(FIGURES))
     contents[out / "claims.json"] = claims_json(claims)
     contents[out / "report.html"] = report_page(material, claims, pictures, _today()).encode()
     write_together(contents)
-    return Report(out / "report.html", claims, next(iter(results.values())).runs)
+    most_runs = max(result.runs for result in results.values())  # the longest have fewer
+    return Report(out / "report.html", claims, most_runs)
 
 
 def _today() -> date:

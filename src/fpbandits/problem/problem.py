@@ -254,7 +254,7 @@ class Problem:
         )
 
     def reordered(self, models: Ints, arms: Ints) -> Problem:
-        """Return the same problem with models and arms, in every context, in another order."""
+        """Return the problem with these models and, in every context, these arms, in this order."""
         columns = self.columns(arms)
         return replace(
             self,

@@ -1,7 +1,7 @@
 """The server's own log: one JSON per line, on standard error.
 
-It holds no tokens and no bodies, and no name of a unit unless that unit failed: an answer is logged
-by the pattern of its path.
+It holds no tokens and no bodies. It names no unit (a user, a device) but one whose request failed:
+of a request's path the log has the route's pattern, with placeholders for names.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FIELDS = (
     "detail",
     "address",
 )
-"""Fields that a record may have beside its time, level and message."""
+"""Fields that a line may have beside its time, level, message and traceback."""
 
 _ID = re.compile(r"[!-~]{1,128}")
 """An id that a caller may give a request: printable and short."""
@@ -63,10 +63,10 @@ def log_answer(
 
 
 def log_to_stderr() -> None:
-    """Write the logs of the service and of Uvicorn to standard error."""
+    """Write what the package, Uvicorn and asyncio log to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
-    for name, level in (("fpbandits.service", logging.INFO), ("uvicorn", logging.WARNING)):
+    for name in ("fpbandits", "uvicorn", "asyncio"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(level)
+        logger.setLevel(logging.INFO if name == "fpbandits" else logging.WARNING)

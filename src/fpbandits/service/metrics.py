@@ -16,9 +16,6 @@ _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 _REQUESTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 """Upper ends of the buckets for numbers of requests."""
 
-Kind = tuple[str, str]
-"""An experiment's name, and a kind of event."""
-
 
 class Metrics:
     """The metrics of one server."""
@@ -57,7 +54,9 @@ class Metrics:
             registry=registry,
         )
         self._waiting = Gauge(
-            "fpbandits_waiting_requests", "Requests that wait for a transaction.", registry=registry
+            "fpbandits_waiting_requests",
+            "Requests that are not answered yet, those in a transaction included.",
+            registry=registry,
         )
 
     def answered(self, route: str, method: str, status: int, seconds: float) -> None:
@@ -66,15 +65,17 @@ class Metrics:
         answers.inc()
         histogram.observe(seconds)
 
-    @cache  # noqa: B019 – a server has one of these as long as it runs
+    @cache  # noqa: B019 – a server has one `Metrics`, as long as it runs
     def _labelled(self, route: str, method: str, status: int) -> tuple[Counter, Histogram]:
         return self._answers.labels(route, method, status), self._seconds.labels(route)
 
     def watch(self, waiting: Callable[[], int]) -> None:
-        """Call ``waiting`` for the length of the queue whenever the metrics are read."""
+        """Call ``waiting`` for the number of unanswered requests whenever the metrics are read."""
         self._waiting.set_function(waiting)
 
-    def committed(self, requests: int, seconds: float, events: Mapping[Kind, int]) -> None:
+    def committed(
+        self, requests: int, seconds: float, events: Mapping[tuple[str, str], int]
+    ) -> None:
         """Count a transaction, and its events by experiment and kind."""
         self._together.observe(requests)
         self._transactions.observe(seconds)

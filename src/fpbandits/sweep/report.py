@@ -42,8 +42,8 @@ _MOST_ROWS = 40
 _MOST_COLUMNS = 8
 """Columns of the printed table, besides the first."""
 
-_DECADES = 30
-"""The scale of regret is logarithmic if the largest mean is more than this times the least."""
+_MOST_LINEAR = 30
+"""The scale of regret is linear up to this ratio of the largest mean to the least above 0."""
 
 
 @own_style()
@@ -63,16 +63,18 @@ def sweep_figure(sweep: Sweep) -> Figure:
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
     handles: dict[str, Any] = {}
-    for index, (title, panel) in enumerate(panels.items()):
-        axes = grid.flat[index]
-        handles = _draw_panel(axes, panel, lines) | handles
-        _set_scale(axes, panels.values() if same_units else [panel])
+    for axes, (title, panel) in zip(grid.flat, panels.items(), strict=False):
+        handles |= _draw_panel(axes, panel, lines)
         axes.set_title(short(title, _LONGEST_NAME), fontsize=9, parse_math=False)
         axes.set_xlabel(_TITLES.get(study.against, study.against))
         axes.grid(alpha=0.25)
+    # A limit that is set stays, also for panels that share the axis: so all are drawn before.
+    for index, panel in enumerate(panels.values()):
+        _set_scale(grid.flat[index], panels.values() if same_units else [panel])
         if index % columns == 0 or not same_units:
-            label_regret(axes, "mean regret", {ranges[name] for name in _problems(panel)})
-    if lines != [""]:
+            units = {ranges[name] for name in _problems(panel)}
+            label_regret(grid.flat[index], "mean regret", units)
+    if lines != [""]:  # against policies there is one line, which has no name
         names = [short(line, _LONGEST_NAME) for line in lines]
         style: dict[str, Any] = {"loc": "outside right upper", "fontsize": 8, "frameon": False}
         as_plain_text(figure.legend([handles[line] for line in lines], names, **style))
@@ -91,10 +93,10 @@ def _problems(panel: Panel) -> set[str]:
 
 
 def _set_scale(axes: Axes, panels: Iterable[Panel]) -> None:
-    """Choose the scale of regret: logarithmic if it spans decades in these panels."""
+    """Choose the scale of regret: logarithmic if it differs much in these panels."""
     means = [point.mean for point in _points(panels)]
     least = min((mean for mean in means if mean > 0), default=1.0)
-    if max(means) <= _DECADES * least:
+    if max(means) <= _MOST_LINEAR * least:
         axes.set_ylim(bottom=0)
         return
     if min(means) > 0:
@@ -110,19 +112,20 @@ def _set_scale(axes: Axes, panels: Iterable[Panel]) -> None:
 def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[str]) -> dict[str, Any]:
     """Draw a panel, and return the legend handle of each line."""
     values = [value for points in panel.values() for value in points if value is not None]
-    numeric = not any(isinstance(value, str) for value in values)
+    numeric = all(map(_is_number, values))
     distinct = list(dict.fromkeys(values))
     positions = {value: value if numeric else index for index, value in enumerate(distinct)}
     handles: dict[str, Any] = {}
     for number, line in enumerate(lines):
         colour = PALETTE[number % len(PALETTE)]
-        points = panel.get(line, {})
-        if None in points:  # a policy without the option has the same regret for every value
-            mean, half = points[None].mean, points[None].half_width
+        points = dict(panel.get(line, {}))
+        without = points.pop(None, None)
+        if without is not None:
+            mean, half = without.mean, without.half_width
             handles[line] = axes.axhline(mean, linestyle="--", linewidth=1.3, color=colour)
             if not math.isnan(half):
                 axes.axhspan(mean - half, mean + half, color=colour, alpha=0.12, linewidth=0)
-        elif points:
+        if points:
             ordered = sorted(points.items(), key=lambda item: positions[item[0]])
             half_widths = [point.half_width for _, point in ordered]
             handles[line] = axes.errorbar(
@@ -146,13 +149,13 @@ def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[str]) -> dict[str, Any
     return handles
 
 
-def sweep_table(against: str, points: Points, caption: str) -> Group:
+def sweep_table(against: str, panels: Points, caption: str) -> Group:
     """Show the points of a study's figure: policies and values, the fewer of them as columns."""
     parts: list[RenderableType] = []
     cut = False
-    for title, panel in points.items():
+    for title, panel in panels.items():
         values = list(dict.fromkeys(value for line in panel.values() for value in line))
-        if all(isinstance(value, int | float) for value in values if value is not None):
+        if all(_is_number(value) for value in values if value is not None):
             values.sort(key=lambda value: -math.inf if value is None else value)
         down, across = [line or "mean regret" for line in panel], list(map(_value_text, values))
         cells = [[_with_error(line.get(value)) for value in values] for line in panel.values()]
@@ -170,13 +173,17 @@ def sweep_table(against: str, points: Points, caption: str) -> Group:
     return Group(*parts, Text(f"Mean regret ± its standard error: {caption}.{more}"))
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _value_text(value: Any) -> str:
-    """Return a value as a table shows it; None is that of a policy without the option."""
+    """Return a value as a table shows it; a policy without the option has the value None."""
     if value is None:
-        return "any"
-    if isinstance(value, int) and value < 10**7:
-        return f"{value:,}"
-    return f"{value:.6g}" if isinstance(value, int | float) else str(value)
+        return "without"
+    if not _is_number(value):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) and value < 10**7 else f"{value:.6g}"
 
 
 def _with_error(point: Point | None) -> Text:

@@ -35,11 +35,11 @@ _MOST_PAIRS = 1_000
 """Pairs in the program; if there are more, those that cost most to tell apart are taken."""
 
 _BUDGET = 1e10
-"""About how many multiplications all pairs together may take in each stage, and one of them a
-hundredth."""
+"""About how many multiplications all pairs together may take in each stage of `bracket`, before the
+allowances that `Beliefs.of` adds; one pair may take at most a hundredth of them."""
 
 _LOG_ODDS = np.linspace(-15, 15, 61)
-"""Log-odds within a pair of the beliefs that the prior may be split into."""
+"""The beliefs that the prior may be split into: their log-odds between the two models of a pair."""
 
 _PATIENCE = 0.1
 """Seconds between two reports of progress."""
@@ -59,46 +59,46 @@ def floor_by_pairs(
         return np.zeros(len(times))
     budget = _BUDGET / max(len(pairs), 100)
     arms = np.arange(len(problem.arms))
-    shares = np.zeros(len(pairs))
+    done = np.zeros(len(pairs))
     stopped = Event()
 
     def solve(number: int) -> Floats:
         """Return bounds from the beliefs of a pair: [time, belief]."""
 
         def note(share: float) -> None:
-            shares[number] = share
+            done[number] = share
             if stopped.is_set():
                 raise CancelledError
 
         two_models = replace(problem, prior=None).reordered(pairs[number], arms)
-        bounds, best = {}, np.zeros(len(_LOG_ODDS))
-        for bound in follow(Lower, stages(two_models, times[-1], budget), times, note):
-            # Beliefs lie between the points of a coarser grid.
-            bounds[bound.plays] = best = np.maximum(best, bound.at(_LOG_ODDS))
-        return np.array([bounds[time] for time in times])
+        best_by_plays, best = {}, np.zeros(len(_LOG_ODDS))
+        for lower in follow(Lower, stages(two_models, times[-1], budget), times, note):
+            # Regret never falls as plays are added; a bound may, where a coarser grid begins.
+            best_by_plays[lower.plays] = best = np.maximum(best, lower.at(_LOG_ODDS))
+        return np.array([best_by_plays[time] for time in times])
 
     with ThreadPoolExecutor() as executor:
         futures = [executor.submit(solve, number) for number in range(len(pairs))]
         try:
             while wait(futures, timeout=_PATIENCE).not_done:
-                tell(float(shares.mean()))
+                tell(float(done.mean()))
         except BaseException:
             stopped.set()
             executor.shutdown(cancel_futures=True)
             raise
-    values = np.concatenate([future.result() for future in futures], axis=1)
-    beliefs = np.column_stack([expit(-_LOG_ODDS), expit(_LOG_ODDS)])
-    rows = np.repeat(pairs, len(beliefs), axis=0)
+    values = np.concatenate([future.result() for future in futures], axis=1)  # [time, belief]
+    of_a_pair = np.column_stack([expit(-_LOG_ODDS), expit(_LOG_ODDS)])
+    rows = np.repeat(pairs, len(of_a_pair), axis=0)
     columns = np.arange(len(rows)).repeat(2)
-    split = csr_array(
-        (np.tile(beliefs, (len(pairs), 1)).ravel(), (rows.ravel(), columns)),
+    beliefs = csr_array(
+        (np.tile(of_a_pair, (len(pairs), 1)).ravel(), (rows.ravel(), columns)),
         (len(prior), len(rows)),
     )
-    found = np.zeros(len(times))
-    for time, at_time in enumerate(values):
-        tell(1.0)
-        found[time] = _best_split(split, at_time, prior)
-    return found
+    found = []
+    for values_at_time in values:
+        tell(1.0)  # the programs are quick; between two of them the caller may end the work
+        found.append(_best_split(beliefs, values_at_time, prior))
+    return np.array(found)
 
 
 def costly_pairs(problem: Problem) -> Ints:
@@ -128,14 +128,16 @@ def costly_pairs(problem: Problem) -> Ints:
     return costliest
 
 
-def _best_split(split: csr_array, values: Floats, prior: Floats) -> float:
-    """Return Σ λ·V for the best λ; what is left of the prior is certainty, which loses nothing.
+def _best_split(beliefs: csr_array, values: Floats, prior: Floats) -> float:
+    """Return Σ λ·V for the best λ.
 
-    ``split`` is [model, belief], ``values`` the V of each belief.
+    ``beliefs`` has the probability of each model: [model, belief]. ``values`` are the V of beliefs.
+    What λ leaves of the prior goes to beliefs that are certain of a model, which lose nothing: so
+    it suffices that Σ λ·p ≤ π.
     """
-    solution = linprog(-values, A_ub=cast(Any, split), b_ub=prior, method="highs")
+    solution = linprog(-values, A_ub=cast(Any, beliefs), b_ub=prior, method="highs")
     if solution.x is None:
         return 0.0
-    shares = np.maximum(solution.x, 0)
+    weights = np.maximum(solution.x, 0)
     # The solver is feasible up to its tolerance only: scaling down makes λ feasible exactly.
-    return float(shares @ values / max(1.0, ((split @ shares) / prior).max()))
+    return float(weights @ values / max(1.0, ((beliefs @ weights) / prior).max()))

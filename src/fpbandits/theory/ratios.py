@@ -4,8 +4,10 @@ If rewards have finitely many values, so has ℓ. For normal and for Beta reward
 reward, so its distribution functions under both models are known.
 
 A recursion on a grid of log-odds needs only the probabilities, under each model, that ℓ lies
-between two multiples of the grid's step. The weights of its chords follow from them
-(`fpbandits.theory.beliefs`).
+between two multiples of the grid's step. From these follow the weights of a chord, which bounds a
+concave function between two points of the grid from below (`fpbandits.theory.beliefs`).
+
+A pair is here a context and an arm; the two models are called first and second.
 """
 
 from __future__ import annotations
@@ -25,10 +27,10 @@ FINEST = 0.001
 """The smallest step of a grid of log-odds."""
 
 COARSEST = 0.25
-"""The largest step of a grid of log-odds."""
+"""The largest step of a grid of log-odds, before it is lengthened to fit rewards of few values."""
 
 _BINS = 32
-"""Bins of continuous rewards per deviation of ℓ on the finest grid; none is below a step."""
+"""Bins of continuous rewards per deviation of ℓ on the finest grid; a bin is a step or wider."""
 
 _FEWEST_BINS = 8
 """The same on the coarsest grid."""
@@ -37,7 +39,7 @@ _TAILS = 4.5
 """Bins reach this many deviations of ℓ to both sides; each tail beyond them is one bin."""
 
 _ROUNDING = 1e-9
-"""The fraction of a step by which rounding may move a point of the grid."""
+"""ℓ counts as a multiple of the step if it is below one by at most this fraction of a step."""
 
 
 class Transitions(NamedTuple):
@@ -46,11 +48,13 @@ class Transitions(NamedTuple):
     Attributes
     ----------
     shifts, widths
-        ℓ lies between ``shifts`` and ``shifts + widths`` steps of the grid.
+        ℓ lies between ``shifts`` and ``shifts + widths`` steps of the grid. A width of 0 marks a
+        tail: ℓ lies beyond the shift.
     under_first, under_second
         The probability of this under the first and under the second model.
     low_weight, high_weight
-        α and β of the chord: the weights of its lower and of its upper end.
+        α and β of the chord: the weights of its lower and of its upper end. Of a tail, the weight
+        of the shift, and 0.
     """
 
     shifts: Counts
@@ -72,10 +76,10 @@ def add_up(indices: Ints, weights: Floats, count: int) -> Floats:
 
 
 class Atoms:
-    """Rewards of finitely many values: ``ratio`` holds those of ℓ.
+    """The distribution of ℓ where rewards have finitely many values.
 
-    ``under_first`` and ``under_second`` are their probabilities, ``deviation`` is the root of the
-    second moment of ℓ under the first model.
+    ``ratio`` are the values of ℓ, ``under_first`` and ``under_second`` their probabilities, and
+    ``deviation`` is the root of the second moment of ℓ under the first model.
     """
 
     def __init__(self, first: Floats, second: Floats) -> None:
@@ -89,11 +93,11 @@ class Atoms:
         self.deviation = math.sqrt(self.under_first @ self.ratio**2)
 
     def count_weights(self, step: float) -> int:
-        """Return the number of weights in a recursion by chords."""
+        """Return the most weights that a recursion by chords may need."""
         return 2 * len(self.ratio)
 
     def fitting_steps(self, step: float) -> Floats:
-        """Return longer steps, up to four times, of each of which a value of ℓ is a multiple."""
+        """Return the steps from ``step`` to 4·``step`` that divide a value of ℓ, by up to 64."""
         steps: Floats = (np.abs(self.ratio)[:, np.newaxis] / np.arange(1, 65)).ravel()
         return steps[(steps >= step) & (steps <= 4 * step)]
 
@@ -135,12 +139,13 @@ class Continuous:
         return edges
 
     def count_weights(self, step: float) -> int:
-        """Return the number of weights in a recursion by chords."""
+        """Return about how many weights a recursion by chords needs: neighbours share an end."""
         return len(self._edges(step)) + 1
 
     def transitions(self, step: float, points: int) -> Transitions:
         """Return the transitions on a grid with this step and this number of points."""
-        edges = self._edges(step)
+        # Bins end where the grid does, so that no chord reaches further.
+        edges = np.unique(np.clip(self._edges(step), -points, points))
         first, second = (
             np.diff(cdf, prepend=0.0, append=1.0)
             for cdf in self.cdf(step * edges.astype(np.float64))
@@ -156,27 +161,31 @@ def _transitions(
 
     ``first`` and ``second`` are the probabilities under the two models.
     """
-    # A shift by more than the whole grid leads to certainty, and so does one by its length.
+    # A shift by the length of the grid leads to certainty, and a longer one leads no further.
     low, high = np.clip(low, -points, points), np.clip(high, -points, points)
-    chord, above = low < high, np.zeros(len(low))
+    is_chord, high_weight = low < high, np.zeros(len(low))
     odds_low, odds_high = np.exp(step * low), np.exp(step * high)
-    np.divide(second - first * odds_low, odds_high - odds_low, out=above, where=chord)
-    above = np.clip(above, 0, first)
-    below = np.where(chord, first - above, np.minimum(first, second / odds_low))
-    return Transitions(low, high - low, first, second, below, above)
+    np.divide(second - first * odds_low, odds_high - odds_low, out=high_weight, where=is_chord)
+    high_weight = np.clip(high_weight, 0, first)  # rounding
+    # The function grows: above an upper tail's shift it is larger, and has the weight ``first``.
+    # Below a lower one's it lies above the chord to odds of 0, which has ``second / odds_low``.
+    of_tail = np.minimum(first, second / odds_low)
+    low_weight = np.where(is_chord, first - high_weight, of_tail)
+    return Transitions(low, high - low, first, second, low_weight, high_weight)
 
 
 def log_ratio(rewards: RewardFamily, pair: int) -> Atoms | Continuous:
     """Return the distribution of ℓ, of one reward of a pair, under both models.
 
-    The deviation of continuous ones is the standard deviation of ℓ and a quarter of the distance
-    between its means under the two models.
+    The deviation of continuous ones is the standard deviation of ℓ, the larger one if the models
+    differ in it, plus a quarter of the distance between its means under the two models.
     """
     from scipy.special import betainc, betaincc, betaln, digamma, expit, ndtr, polygamma
 
     means = rewards.unit_means[:, pair]
+    equal = Atoms(np.ones(1), np.ones(1))  # ℓ is always 0
     if isinstance(rewards, Gaussian | Beta) and means[0] == means[1]:
-        return Atoms(np.ones(1), np.ones(1))
+        return equal
     if isinstance(rewards, Gaussian):
         # The distance of the means in standard deviations of the reward, which are half a unit.
         distance = float(2 * abs(means[1] - means[0]))
@@ -189,6 +198,8 @@ def log_ratio(rewards: RewardFamily, pair: int) -> Atoms | Continuous:
     if isinstance(rewards, Beta):
         a, b = rewards.concentration * means, rewards.concentration * (1 - means)
         slope = a[1] - a[0]
+        if slope == 0:  # the means differ, but by rounding
+            return equal
         base = betaln(a[1], b[1]) - betaln(a[0], b[0])
         cdf = betainc if slope > 0 else betaincc
 

@@ -14,7 +14,8 @@ HOLDS = "holds"
 FAILS = "fails"
 
 Finding = tuple[bool | str, str]
-"""A verdict, as whether the statement holds or in words, and the numbers behind it as text."""
+"""A verdict and, as text, the numbers behind it. The verdict is whether the statement holds, or the
+words that `beyond` returns."""
 
 
 @dataclass(frozen=True)
@@ -48,18 +49,18 @@ class Claim:
 
 
 def beyond(start: int | None) -> str:
-    """Return the verdict on a statement that holds from a time on; None: it never does."""
+    """Return the verdict on a statement that holds from a time on; it fails if that is None."""
     return FAILS if start is None else f"{HOLDS} beyond T={time_text(start)}"
 
 
 def number_text(value: float) -> str:
-    """Return a number to four digits, as people write it.
+    """Return a number to four digits, with commas from 1,000 on and powers of ten from 1e15 on.
 
     >>> number_text(0.84021), number_text(-369_836.2)
     ('0.8402', '-369,800')
     """
     short = f"{value:.4g}"
-    return f"{float(short):,.0f}" if 1e3 <= abs(value) < 1e15 else short
+    return f"{float(short):,.0f}" if 1e3 <= abs(float(short)) < 1e15 else short
 
 
 def mean_text(sample: Floats) -> str:
@@ -77,7 +78,10 @@ def titled(setting: str, text: str) -> str:
 def check_each(
     settings: Iterable[str], check: Callable[[str], tuple[bool, str]], heading: str = ""
 ) -> tuple[bool, str]:
-    """Return whether a check succeeds in every setting, and its numbers, a line per setting."""
+    """Return whether a check holds in every setting, and its numbers, a line per setting.
+
+    ``check`` takes a setting. ``heading`` comes before the first line, with its own line break.
+    """
     checked = {setting: check(setting) for setting in settings}
     lines = [titled(setting, text) for setting, (_, text) in checked.items()]
     return all(holds for holds, _ in checked.values()), heading + "\n".join(lines)
