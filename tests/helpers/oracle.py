@@ -25,7 +25,7 @@ def kl_bernoulli(p: float, q: float) -> float:
     total = 0.0
     for a, b in ((p, q), (1 - p, 1 - q)):
         if a > 0:
-            total += math.inf if b == 0 else a * math.log(a / b)
+            total += math.inf if b == 0 else a * (math.log(a) - math.log(b))
     return total
 
 
@@ -33,7 +33,7 @@ def kl_discrete(p: list[float], q: list[float]) -> float:
     total = 0.0
     for a, b in zip(p, q, strict=True):
         if a > 0:
-            total += math.inf if b == 0 else a * math.log(a / b)
+            total += math.inf if b == 0 else a * (math.log(a) - math.log(b))
     return total
 
 

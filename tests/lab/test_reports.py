@@ -21,8 +21,6 @@ def a_report(**control: Any) -> dict[str, Any]:
     return {
         "arms": {"a<": {"decisions": 1234, "rewards": 2, "mean_reward": 0.25}},
         "models": {"x": {"units": 7, "decisions": 8, "rewards": 0, "mean_reward": None}},
-        "looked_at": 7,
-        "units": 2000,
         "control": {
             "arm": "9 EUR",
             "policy": {"units": 90, "decisions": 1900, "rewards": 800, "mean_reward": 0.5},
@@ -146,5 +144,5 @@ def test_rewards_by_arm_and_by_model() -> None:
         "Rewards by likeliest model",
         ["likeliest model", "units", "decisions", "mean reward"],
         [["x", "7", "8", ""]],
-        above=["From the beliefs of 7 of 2,000 units."],
+        above=["The likeliest models of 7 units."],
     )

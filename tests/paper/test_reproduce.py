@@ -359,8 +359,11 @@ def test_other_folders_are_not_written_into(
     (tmp_path / "a" / "results" / "manifest.json").write_text("{}")
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "manifest.json").write_text("{}")
-    for name, message in (("a", "holds other results"), ("b", "holds runs of something else")):
+    for name, where, message in (
+        ("a", "a/results", "holds other results"),
+        ("b", "b", "holds runs of something else"),
+    ):
         words = ["reproduce", "--from", str(report), "--out", str(tmp_path / name)]
         code, _, err = run(capsys, *words)
         assert code == 2
-        assert err == f"error: {tmp_path / name}: {message}: name another folder\n"
+        assert err == f"error: {tmp_path / where}: {message}: name another folder\n"

@@ -12,6 +12,7 @@ from fpbandits.engine.contract import Random
 from fpbandits.engine.plain import Seen
 from fpbandits.policies import parse_policy
 from fpbandits.policies.optimal import _ByBelief, _program, _value
+from fpbandits.theory.floor import regret_by_belief
 from fpbandits.theory.structure import gaps_by_pair
 
 RANDOM: Random = np.random.default_rng(0)
@@ -124,6 +125,15 @@ def test_it_is_found_by_its_name_and_is_not_among_all() -> None:
 def test_what_is_too_large_is_refused(problem: str, horizon: int, words: str) -> None:
     with pytest.raises(fpb.InputError, match=words):
         fpb.Agent(fpb.load_problem(problem), fpb.Optimal(horizon=horizon)).ask()
+
+
+def test_revenue_of_two_models_is_refused() -> None:
+    problem = fpb.Problem.revenue([[0.3, 0.5], [0.6, 0.5]], [[3, 4], [3, 4]], shape=2)
+    words = "optimal: what revenue rewards tell of two models has no known distribution"
+    with pytest.raises(fpb.InputError, match=words):
+        fpb.Agent(problem, fpb.Optimal(horizon=20)).ask()
+    with pytest.raises(fpb.InputError, match=words.removeprefix("optimal: ")):
+        regret_by_belief(problem, lambda t, posterior: np.zeros(len(posterior), int), 20)
 
 
 @pytest.mark.parametrize("horizon", [0, -1, 2.5, "x", None])

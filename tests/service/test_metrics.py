@@ -6,7 +6,7 @@ from fpbandits.service.metrics import Metrics
 
 SECONDS = ["0.001", "0.002", "0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5"]
 SECONDS += ["1.0", "2.0", "5.0", "10.0", "+Inf"]
-REQUESTS = [f"{n}.0" for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)] + ["+Inf"]
+REQUESTS = [f"{n}.0" for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 4000)] + ["+Inf"]
 
 
 def samples(metrics: Metrics) -> dict[str, float]:

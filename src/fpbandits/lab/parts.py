@@ -66,8 +66,7 @@ class StartAndStop:
     label
         The text of the button that starts the work.
     start
-        What that button does: an async function that awaits the work in a block
-        ``with self.running(event)``.
+        What that button does: an async function that awaits the work in a block `running`.
     show_progress
         Called several times per second, to find how far the work is and call `show`.
     bar

@@ -115,12 +115,16 @@ def rewards_by_arm_table(report: Report) -> str:
 
 
 def rewards_by_model_table(report: Report) -> str:
-    """Return the units, decisions and mean reward by likeliest model, of units that were read."""
+    """Return the units, decisions and mean reward by likeliest model.
+
+    They are of the units that the report looked at and that some model allows.
+    """
     rows = [
         [model, f"{sums['units']:,}", f"{sums['decisions']:,}", _number(sums["mean_reward"])]
         for model, sums in report["models"].items()
     ]
-    above = [f"From the beliefs of {report['looked_at']:,} of {counted(report['units'], 'unit')}."]
+    units = sum(sums["units"] for sums in report["models"].values())
+    above = [f"The likeliest models of {counted(units, 'unit')}."]
     head = ["likeliest model", "units", "decisions", "mean reward"]
     return html_table("Rewards by likeliest model", head, rows, above=above)
 

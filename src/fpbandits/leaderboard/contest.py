@@ -5,7 +5,8 @@ Four groups of them are built in:
 * ``paper``: the paper's five simulations;
 * ``random``: random sets of 2 to 256 models and 2 to 16 arms, always the same ones. Of each size
   there is a contest under whose truth regret can stay bounded, and one under whose truth it cannot;
-* ``wrong``: Θ as in the paper, and truths outside it: a model with each mean moved by ±ε;
+* ``wrong``: Θ as in the paper, and truths outside it: a model with each mean moved by ±ε, but not
+  below .01 or above .99;
 * ``practice``: sets like those of real applications, of 14 kinds, drawn by a seed. The truth of
   each run is drawn from the set's prior.
 
@@ -37,7 +38,7 @@ PRACTICE = "practice"
 """The name of the group of practice sets."""
 
 MOST_TRUTHS = 1_000
-"""Truths of one contest; the seeds of their runs leave room for so many."""
+"""Truths of one contest. Truth k is played with the seed ``MOST_TRUTHS`` · seed + k."""
 
 _SIZES = ((2, 2), (6, 3), (24, 4), (256, 16))
 """Numbers of models and of arms of the random sets."""
@@ -71,7 +72,8 @@ class Contest:
     def lower_bound(self) -> float:
         """Theorem 2's coefficient of ln T, in the user's units, averaged over truths.
 
-        All arms may be played to learn, not candidates alone. It is 0 if a truth is outside Θ.
+        To learn, any arm may be played, also one that is best under no model. The coefficient is 0
+        if a truth is outside Θ.
         """
         weights = np.zeros(len(self.problem.models))
         for truth in self.truths:
@@ -101,7 +103,7 @@ def _weights(problem: Problem, truth: str) -> Floats:
 
 
 def _coefficient(structure: Structure | PairStructure, truth: int) -> float:
-    """Return this coefficient under one model, for rewards scaled to [0, 1]."""
+    """Return Theorem 2's coefficient under one model, over all arms, for rewards in [0, 1]."""
     if isinstance(structure, PairStructure):
         return structure.cheapest(truth).coefficient
     return theorem2(structure, truth).all_arms.coefficient

@@ -18,7 +18,7 @@ from typing import Any
 
 from fpbandits.core.checks import whole_number
 from fpbandits.core.storage import make_folder, shown, write_together
-from fpbandits.errors import ConflictError, InputError, within
+from fpbandits.errors import ConflictError, InputError
 from fpbandits.paper.claims import Claim, judge, verdict_counts
 from fpbandits.paper.experiments import (
     LEAST_RUNS,
@@ -71,14 +71,14 @@ def reproduce(
     out
         The report's folder. Results in it of the same experiments are resumed.
     runs, seed
-        Runs of most experiments (the longest have a fifth of them), and the seed.
+        Runs of most experiments (the slowest have a fifth of them), and the seed.
     source
         The folder of an earlier report, whose results are copied to ``out``. No experiment is run;
         runs and seed are those of the results.
     how
         Workers, executor and progress, as in `play_cells`.
     """
-    if str(out) == ".":
+    if out == Path():  # "." or "": the report's files would be mixed with others
         raise InputError("the report needs a folder of its own: name one, such as report")
     if holds_runs(out):
         raise ConflictError("holds runs of something else: name another folder").at(shown(out))
@@ -99,7 +99,7 @@ def reproduce(
     pictures: dict[str, bytes] = {}
     progress = how.get("progress")
     if progress is not None:
-        progress("drawing the figures", 0.0, 1.0)  # all runs are there; what follows has no share
+        progress("drawing the figures", 0.0, 1.0)  # of drawing none is done, of the runs all
     for name, draw in FIGURES.items():
         with own_style():
             figure = draw(material)
@@ -108,7 +108,7 @@ def reproduce(
     contents[out / "claims.json"] = claims_json(claims)
     contents[out / "report.html"] = report_page(material, claims, pictures, _today()).encode()
     write_together(contents)
-    most_runs = max(result.runs for result in results.values())  # the longest have fewer
+    most_runs = max(result.runs for result in results.values())  # the slowest have fewer
     return Report(out / "report.html", claims, most_runs)
 
 
@@ -123,8 +123,7 @@ def _results_to_copy(folder: Path, out: Path) -> dict[Path, bytes]:
     results = out / "results"
     if folder.resolve() == results.resolve():
         return {}
-    with within(shown(out)):
-        return files_to_copy(folder, results)
+    return files_to_copy(folder, results)
 
 
 def claims_json(claims: Sequence[Claim]) -> bytes:

@@ -21,7 +21,7 @@ from fpbandits.core.arrays import TOLERANCE
 from fpbandits.core.checks import whole_number
 from fpbandits.engine.contract import Random
 from fpbandits.engine.plain import PlainPolicy, Seen
-from fpbandits.errors import InputError
+from fpbandits.errors import InputError, within
 from fpbandits.families.information import minus_log
 from fpbandits.families.two_point import TwoPoint
 from fpbandits.problem.chain import refuse_moving
@@ -103,7 +103,8 @@ class _ByBelief:
                 f"it plays at most {_MOST_CHOICES // _FEWEST_POINTS:,} times here: the horizon is "
                 f"{horizon:,}"
             ).at(Optimal.name)
-        beliefs = Beliefs.of(problem, horizon, BUDGET, points)
+        with within(Optimal.name):
+            beliefs = Beliefs.of(problem, horizon, BUDGET, points)
         self.rewards, self.log_odds = problem.rewards, beliefs.log_odds
         shape = horizon, len(beliefs.shares), len(beliefs.log_odds)
         self.choices, self.start_at = np.zeros(shape, np.int16), beliefs.start

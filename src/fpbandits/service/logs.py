@@ -1,7 +1,7 @@
 """The server's own log: one JSON per line, on standard error.
 
-It holds no tokens and no bodies. It names no unit (a user, a device) but one whose request failed:
-of a request's path the log has the route's pattern, with placeholders for names.
+It holds no tokens and no bodies. Of a request's path it has only the route's pattern, so that it
+names no unit (a user, a device). Only a unit whose request failed inside is named, in ``detail``.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def log_answer(
 
 
 def log_to_stderr() -> None:
-    """Write what the package, Uvicorn and asyncio log to standard error."""
+    """Write to standard error what the package logs, and the warnings of Uvicorn and asyncio."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     for name in ("fpbandits", "uvicorn", "asyncio"):

@@ -1,4 +1,4 @@
-"""A server's metrics for Prometheus: requests by route and status, transactions, the queue."""
+"""A server's metrics for Prometheus: answers by route and status, transactions, the queue."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 """Upper ends of the buckets for times."""
 
-_REQUESTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
+_REQUESTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 4000)
 """Upper ends of the buckets for numbers of requests."""
 
 
 class Metrics:
-    """The metrics of one server."""
+    """The metrics of one server.
+
+    In transactions and in the queue, a request is a decision, a reward or the like; a call over
+    HTTP may bring a list of them.
+    """
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
@@ -30,7 +34,7 @@ class Metrics:
         )
         self._seconds = Histogram(
             "fpbandits_answer_seconds",
-            "From a request to its answer.",
+            "From a call over HTTP to its answer.",
             ("route",),
             buckets=_SECONDS,
             registry=registry,
@@ -55,7 +59,7 @@ class Metrics:
         )
         self._waiting = Gauge(
             "fpbandits_waiting_requests",
-            "Requests that are not answered yet, those in a transaction included.",
+            "Requests in the queue and in the present transaction.",
             registry=registry,
         )
 
@@ -70,7 +74,7 @@ class Metrics:
         return self._answers.labels(route, method, status), self._seconds.labels(route)
 
     def watch(self, waiting: Callable[[], int]) -> None:
-        """Call ``waiting`` for the number of unanswered requests whenever the metrics are read."""
+        """Call ``waiting`` for the number of requests in the queue when the metrics are read."""
         self._waiting.set_function(waiting)
 
     def committed(

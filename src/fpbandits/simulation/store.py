@@ -167,7 +167,7 @@ def files_to_copy(folder: Path, to: Path) -> dict[Path, bytes]:
     """Return what to write so that another folder keeps the same runs; others are not replaced."""
     sources = [folder / _MANIFEST, *_run_files(folder)]
     if holds_runs(to) and read_whole(to / _MANIFEST) != read_whole(sources[0]):
-        raise ConflictError("holds other results: name another folder")
+        raise ConflictError("holds other results: name another folder").at(shown(to))
     make_folder(to / _FILES)
     return {to / path.relative_to(folder): read_whole(path) for path in sources}
 

@@ -48,7 +48,7 @@ _MOST_LINEAR = 30
 
 @own_style()
 def sweep_figure(sweep: Sweep) -> Figure:
-    """Draw regret against the study's column ``against``, with 95 % intervals."""
+    """Draw regret against the column that ``study.against`` names, with 95 % intervals."""
     study, panels = sweep.study, sweep.points()
     columns = min(len(panels), 3 if len(panels) != 4 else 2)
     rows = math.ceil(len(panels) / columns)
@@ -68,13 +68,13 @@ def sweep_figure(sweep: Sweep) -> Figure:
         axes.set_title(short(title, _LONGEST_NAME), fontsize=9, parse_math=False)
         axes.set_xlabel(_TITLES.get(study.against, study.against))
         axes.grid(alpha=0.25)
-    # A limit that is set stays, also for panels that share the axis: so all are drawn before.
+    # `set_ylim` ends autoscaling, on shared axes too: so all panels have been drawn by now.
     for index, panel in enumerate(panels.values()):
         _set_scale(grid.flat[index], panels.values() if same_units else [panel])
         if index % columns == 0 or not same_units:
             units = {ranges[name] for name in _problems(panel)}
             label_regret(grid.flat[index], "mean regret", units)
-    if lines != [""]:  # against policies there is one line, which has no name
+    if lines != [""]:  # if policies are the axis, there is one line without a name
         names = [short(line, _LONGEST_NAME) for line in lines]
         style: dict[str, Any] = {"loc": "outside right upper", "fontsize": 8, "frameon": False}
         as_plain_text(figure.legend([handles[line] for line in lines], names, **style))
@@ -119,9 +119,9 @@ def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[str]) -> dict[str, Any
     for number, line in enumerate(lines):
         colour = PALETTE[number % len(PALETTE)]
         points = dict(panel.get(line, {}))
-        without = points.pop(None, None)
-        if without is not None:
-            mean, half = without.mean, without.half_width
+        without_option = points.pop(None, None)
+        if without_option is not None:
+            mean, half = without_option.mean, without_option.half_width
             handles[line] = axes.axhline(mean, linestyle="--", linewidth=1.3, color=colour)
             if not math.isnan(half):
                 axes.axhspan(mean - half, mean + half, color=colour, alpha=0.12, linewidth=0)
@@ -141,7 +141,11 @@ def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[str]) -> dict[str, Any
             )
     if not numeric:
         slanted: dict[str, Any] = {"rotation": 30, "ha": "right"} if len(distinct) > 3 else {}
-        names = [short(value, 30) for value in distinct] if len(distinct) <= MOST_NAMES else []
+        names = (
+            [short(_value_text(value), 30) for value in distinct]
+            if len(distinct) <= MOST_NAMES
+            else []
+        )
         axes.set_xticks(range(len(names)), names, fontsize=8, parse_math=False, **slanted)
         axes.margins(x=0.1)
     elif values and min(values) > 0 and max(values) >= 10 * min(values):

@@ -172,7 +172,7 @@ def _labels(cell: Cell, options: Sequence[str]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return an option's value for the table: numbers, which can be an axis, or text."""
+    """Return an option's value for the table: a number, which can be an axis, a bool or a text."""
     return value if value is None or isinstance(value, int | float) else str(value)
 
 

@@ -2,7 +2,7 @@
 
 A pass goes from no play to the horizon on a few grids (`fpbandits.theory.beliefs`), the later the
 coarser. They depend on the problem but not on the horizon, so that the bounds for T plays are the
-same in every pass that comes so far, and never fall as T grows.
+same in every pass that comes so far, and those from the prior never fall as T grows.
 
 From one grid to the next a lower bound is taken along chords. The policy of a new point is that of
 an old point beside it: it loses as much under each model as from there.

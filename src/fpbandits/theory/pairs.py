@@ -9,7 +9,7 @@ in λ, with a column for each belief and a row for each model; any feasible λ p
 (In words: before the first play the policy is told a pair of models that contains the truth. With
 this information the best policy can only lose less.)
 
-A pair is one of models here; `gaps_by_pair` is by pairs of a context and an arm.
+A pair is here two models. (In `gaps_by_pair` it is a context and an arm.)
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MOST_PAIRS = 1_000
 
 _BUDGET = 1e10
 """About how many multiplications all pairs together may take in each stage of `bracket`, before the
-allowances that `Beliefs.of` adds; one pair may take at most a hundredth of them."""
+allowances that `Beliefs.of` adds; one pair may take at most a hundredth of this budget."""
 
 _LOG_ODDS = np.linspace(-15, 15, 61)
 """The beliefs that the prior may be split into: their log-odds between the two models of a pair."""
@@ -88,11 +88,11 @@ def floor_by_pairs(
             raise
     values = np.concatenate([future.result() for future in futures], axis=1)  # [time, belief]
     of_a_pair = np.column_stack([expit(-_LOG_ODDS), expit(_LOG_ODDS)])
-    rows = np.repeat(pairs, len(of_a_pair), axis=0)
-    columns = np.arange(len(rows)).repeat(2)
+    probabilities = np.tile(of_a_pair, (len(pairs), 1))
+    models = np.repeat(pairs, len(of_a_pair), axis=0)  # both: [belief, 2]
+    numbers = np.arange(len(models)).repeat(2)
     beliefs = csr_array(
-        (np.tile(of_a_pair, (len(pairs), 1)).ravel(), (rows.ravel(), columns)),
-        (len(prior), len(rows)),
+        (probabilities.ravel(), (models.ravel(), numbers)), (len(prior), len(models))
     )
     found = []
     for values_at_time in values:
@@ -118,7 +118,8 @@ def costly_pairs(problem: Problem) -> Ints:
     pairs = pairs[least_loss > 0]
     if len(pairs) <= _MOST_PAIRS:
         return pairs
-    # The regret of one nat where it is cheapest, when both models are equally likely.
+    # What a nat costs if both models are equally likely: the mean loss of a play over the mean
+    # information, of the context and arm where it is cheapest. 0/0 is a play that tells nothing.
     nats = np.stack([problem.rewards.divergence(m, np.arange(models)) for m in range(models)])
     first, second = pairs.T
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -136,7 +137,7 @@ def _best_split(beliefs: csr_array, values: Floats, prior: Floats) -> float:
     it suffices that Σ λ·p ≤ π.
     """
     solution = linprog(-values, A_ub=cast(Any, beliefs), b_ub=prior, method="highs")
-    if solution.x is None:
+    if solution.x is None:  # the solver failed
         return 0.0
     weights = np.maximum(solution.x, 0)
     # The solver is feasible up to its tolerance only: scaling down makes λ feasible exactly.

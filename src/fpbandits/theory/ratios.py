@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fpbandits.core.arrays import Counts, Floats, Ints
+from fpbandits.errors import InputError
 from fpbandits.families import RewardFamily
 from fpbandits.families.beta import Beta
 from fpbandits.families.gaussian import Gaussian
@@ -39,7 +40,7 @@ _TAILS = 4.5
 """Bins reach this many deviations of ℓ to both sides; each tail beyond them is one bin."""
 
 _ROUNDING = 1e-9
-"""ℓ counts as a multiple of the step if it is below one by at most this fraction of a step."""
+"""A value of ℓ below a multiple of the step by at most this fraction of it is that multiple."""
 
 
 class Transitions(NamedTuple):
@@ -49,7 +50,7 @@ class Transitions(NamedTuple):
     ----------
     shifts, widths
         ℓ lies between ``shifts`` and ``shifts + widths`` steps of the grid. A width of 0 marks a
-        tail: ℓ lies beyond the shift.
+        tail, where ℓ lies below the lowest shift or above the highest one.
     under_first, under_second
         The probability of this under the first and under the second model.
     low_weight, high_weight
@@ -97,12 +98,15 @@ class Atoms:
         return 2 * len(self.ratio)
 
     def fitting_steps(self, step: float) -> Floats:
-        """Return the steps from ``step`` to 4·``step`` that divide a value of ℓ, by up to 64."""
+        """Return the steps from ``step`` to 4·``step`` that are a 1st to 64th part of some |ℓ|."""
         steps: Floats = (np.abs(self.ratio)[:, np.newaxis] / np.arange(1, 65)).ravel()
         return steps[(steps >= step) & (steps <= 4 * step)]
 
     def added_variance(self, steps: Floats) -> Floats:
-        """Return the variance that chords add to ℓ, as a fraction of its second moment, by step."""
+        """Return about how much variance chords add to ℓ, relative to its second moment, by step.
+
+        It is exact in the limit of small steps, where chords keep the mean of ℓ as that of e^ℓ.
+        """
         if not self.deviation:
             return np.zeros(len(steps))
         steps = steps[:, np.newaxis]
@@ -139,12 +143,12 @@ class Continuous:
         return edges
 
     def count_weights(self, step: float) -> int:
-        """Return about how many weights a recursion by chords needs: neighbours share an end."""
+        """Return about how many weights a recursion by chords needs: bins share their ends."""
         return len(self._edges(step)) + 1
 
     def transitions(self, step: float, points: int) -> Transitions:
         """Return the transitions on a grid with this step and this number of points."""
-        # Bins end where the grid does, so that no chord reaches further.
+        # What shifts by more than the length of the grid belongs to the tails.
         edges = np.unique(np.clip(self._edges(step), -points, points))
         first, second = (
             np.diff(cdf, prepend=0.0, append=1.0)
@@ -167,8 +171,10 @@ def _transitions(
     odds_low, odds_high = np.exp(step * low), np.exp(step * high)
     np.divide(second - first * odds_low, odds_high - odds_low, out=high_weight, where=is_chord)
     high_weight = np.clip(high_weight, 0, first)  # rounding
-    # The function grows: above an upper tail's shift it is larger, and has the weight ``first``.
-    # Below a lower one's it lies above the chord to odds of 0, which has ``second / odds_low``.
+    # f of `fpbandits.theory.beliefs` is 0 at odds of 0, concave, and does not fall. In an upper
+    # tail it is at least f at the shift, which gets the weight ``first``. In a lower tail it is at
+    # least the chord from 0 to the shift, which gets ``second / odds_low``. Each is the smaller of
+    # the two in its own tail.
     of_tail = np.minimum(first, second / odds_low)
     low_weight = np.where(is_chord, first - high_weight, of_tail)
     return Transitions(low, high - low, first, second, low_weight, high_weight)
@@ -215,5 +221,8 @@ def log_ratio(rewards: RewardFamily, pair: int) -> Atoms | Continuous:
             deviation=float(spread.max() + abs(centre[1] - centre[0]) / 4),
         )
     chances = rewards.chances()
-    assert chances is not None
+    if chances is None:
+        raise InputError(
+            f"what {rewards.name} rewards tell of two models has no known distribution"
+        )
     return Atoms(chances[0, pair], chances[1, pair])

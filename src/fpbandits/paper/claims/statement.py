@@ -15,7 +15,7 @@ FAILS = "fails"
 
 Finding = tuple[bool | str, str]
 """A verdict and, as text, the numbers behind it. The verdict is whether the statement holds, or the
-words that `beyond` returns."""
+words of a verdict: those that `beyond` returns, or `HOLDS`."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Claim:
     id, claim, section
         Its name, the statement and the title of its section in the report.
     paper, evidence, reason, horizon
-        As claims.toml explains them; no reason is given for what holds.
+        As claims.toml explains them; the reason is empty if the verdict is "holds".
     measured, verdict
         The numbers behind the verdict, and "holds", "fails" or "holds beyond T=…".
     """
@@ -54,7 +54,7 @@ def beyond(start: int | None) -> str:
 
 
 def number_text(value: float) -> str:
-    """Return a number to four digits, with commas from 1,000 on and powers of ten from 1e15 on.
+    """Return a number to four digits: with commas from 1,000 to 1e15, else as "%.4g".
 
     >>> number_text(0.84021), number_text(-369_836.2)
     ('0.8402', '-369,800')
