@@ -61,8 +61,8 @@ def test_that_nothing_fits_is_said() -> None:
         agent.tell(agent.ask().id, 0)
     assert agent.misfits > 0
     text = agent._repr_html_()
-    assert f"No model fitted what was seen in {agent.misfits:,} decisions." in text
-    assert "Models that still fit, the best first: none</div>" in text
+    assert f"Decisions planned while no model fitted: {agent.misfits:,}." in text
+    assert "Models whose means fit, the best first: none</div>" in text
 
 
 def test_that_rewards_spread_otherwise_is_said() -> None:
@@ -71,7 +71,7 @@ def test_that_rewards_spread_otherwise_is_said() -> None:
     for number in range(40):
         agent.observe("arm1", 0.4 + 0.2 * (number % 2))
     assert line not in agent._repr_html_()
-    assert "No model fitted" not in agent._repr_html_()
+    assert "no model fitted" not in agent._repr_html_()
     wide = Agent.from_state(agent.state() | {"squares": 20.0}, problem)
     assert f"<div>{line}</div>" in wide._repr_html_()
 

@@ -117,6 +117,7 @@ def test_rewards_that_no_model_allows_are_kept_where_the_truth_moves(policy: str
     agent = Agent(problem, policy)
     for _ in range(3):
         agent.observe("arm1", 0)
-    assert "No model allows what was seen." in agent._repr_html_()
+    assert "No model allows all rewards that count" in agent._repr_html_()
+    assert agent.plausible() == {}
     loaded = Agent.from_state(agent.state(), problem)
     assert loaded.ask().arm == agent.ask().arm

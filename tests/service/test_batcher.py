@@ -264,6 +264,37 @@ def test_a_long_list_of_slow_decisions_lets_others_in_between(
         assert sizes == [1, 10, 20, 40, 33]
 
 
+def test_experiments_take_turns_if_one_request_is_all_that_a_transaction_has_time_for(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = put(gate.store, "first"), put(gate.store, "second")
+    seconds, step, stepped = 0.0, Unit.step, list[str]()
+
+    def stepping(unit: Unit, request: Request, now: float) -> Any:
+        stepped.append(unit.experiment.name)
+        return step(unit, request, now)
+
+    def thread_time() -> float:  # each look is a second later
+        nonlocal seconds
+        seconds += 1
+        return seconds
+
+    monkeypatch.setattr(batcher, "time", SimpleNamespace(thread_time=thread_time, sleep=time.sleep))
+    monkeypatch.setattr(Unit, "step", stepping)
+
+    async def act(batcher: Batcher, experiment: Experiment) -> None:
+        begun = asyncio.create_task(batcher.submit([(experiment, Ask("u"))]))
+        await until(lambda: batcher.waiting == 1 and batcher._queue.empty())
+        asks = [[(each, Ask(f"u{n}")) for n in range(4)] for each in (first, second)]
+        lists = [asyncio.create_task(batcher.submit(each)) for each in asks]
+        await until(lambda: batcher.waiting == 9)
+        gate.may.set()
+        await asyncio.gather(begun, *lists)
+
+    with_batcher(gate, act, longest=0.5)
+    assert stepped == ["e", *["first", "second"] * 4]
+
+
 def test_closing_serves_who_waits(gate: Gate) -> None:
     served: list[Any] = []
 
@@ -412,6 +443,19 @@ def test_what_was_not_committed_is_not_remembered(
         assert type(ask()) is Error
     assert ask()["decision"] == "1@u"
     assert [event.number for _, event in events(gate.store, experiment)] == [0, 1]
+
+
+def test_errors_of_a_unit_that_fails_later_stay_as_they_are(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = put(gate.store)
+    monkeypatch.setattr(Unit, "pack", fail)
+    requests: list[Request] = [Tell(("u", 7), 1.0), Ask("u"), Ask("u", context="mobile")]
+    refused, failed, wrong = handle_together(gate.store, [(experiment, each) for each in requests])
+    assert "7" in str(refused)
+    assert "server's log" in str(failed)
+    assert "mobile" in str(wrong)
+    assert events(gate.store, experiment) == []
 
 
 def fail(unit: Unit) -> str:

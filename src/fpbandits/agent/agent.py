@@ -252,11 +252,13 @@ class Agent(Saved):
         Each is judged by its own means, whatever the policy. The probability that the true model
         is ever missing is at most the policy's ``false_alarm``, or one in a thousand. If the truth
         moves, each is judged by the posterior, and that is the probability that the model that is
-        true at the next decision is missing.
+        true at the next decision is missing; without a posterior no model fits.
         """
         with self._lock:
             level = getattr(self.policy, "false_alarm", 0.0) or FALSE_ALARM
             if self._filter is not None:
+                if self._unweighed:
+                    return {}
                 nats = posterior_margins(self._weights(), level)
             else:
                 nats = margins(self.problem, self._seen.plays, self._seen.sums, level)

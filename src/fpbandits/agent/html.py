@@ -12,7 +12,7 @@ from fpbandits.agent.belief import chances_and_losses
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.core.checks import amount
 from fpbandits.core.markup import and_more, html_table
-from fpbandits.errors import ConflictError, counted
+from fpbandits.errors import ConflictError
 
 if TYPE_CHECKING:
     from fpbandits.agent.agent import Agent
@@ -27,35 +27,37 @@ _MOST_MODELS = 5
 def agent_html(agent: Agent, plays: Counts, sums: Floats) -> str:
     """Return a table with a row per arm, in each context if there are any, and lines on models.
 
-    ``plays`` and ``sums`` are those of the rewards that count, by pair; sums are on [0, 1].
+    ``plays`` and ``sums`` are those of the rewards that count, by pair of a context and an arm, in
+    the units of policies: `Problem.rewards` has their ``zero`` and ``width``.
     """
-    problem, blocked, pending = agent.problem, agent.blocked, Counter(agent.pending.values())
+    problem, blocked = agent.problem, agent.blocked
+    pending = Counter(agent.pending.values())  # how many decisions, by name of the pair
     zero, width = problem.rewards.zero, problem.rewards.width
-    labels = product(*([problem.contexts] if problem.contexts else []), problem.arms)
+    cells = product(*([problem.contexts] if problem.contexts else []), problem.arms)
     posterior = _posterior(agent)
     beliefs = _beliefs(agent, posterior)
     rows = [
         [
-            *names,
+            *texts,
             f"{count:,}",
             f"{zero + width * total / count:.4g}" if count else "",
             *belief,
-            f"{pending[pair]:,}" if pair in pending else "",
-            f"{blocked[pair].rewards:,}" if pair in blocked else "",
+            f"{pending[pair_name]:,}" if pair_name in pending else "",
+            f"{blocked[pair_name].rewards:,}" if pair_name in blocked else "",
         ]
-        for names, pair, count, total, belief in islice(
-            zip(labels, problem.pair_names, plays.tolist(), sums.tolist(), beliefs, strict=True),
+        for texts, pair_name, count, total, belief in islice(
+            zip(cells, problem.pair_names, plays.tolist(), sums.tolist(), beliefs, strict=True),
             _MOST_ARMS,
         )
     ]
-    texts = ["context", "arm"] if problem.contexts else ["arm"]
+    names = ["context", "arm"] if problem.contexts else ["arm"]
     counts = ["rewards that count", "their mean"]
     return html_table(
         f"{problem.name}, {agent.policy}",
-        [*texts, *counts, "best with probability", "expected loss", "pending", "blocked"],
+        [*names, *counts, "best with probability", "expected loss", "pending", "blocked"],
         rows,
-        text_columns=len(texts),
-        above=[repr(agent).rpartition(": ")[2].removesuffix(")")],
+        text_columns=len(names),
+        above=[repr(agent).rpartition(": ")[2].removesuffix(")")],  # "3 asked, 1 pending"
         below=[
             *and_more(
                 problem.pairs, len(rows), "rows" if problem.contexts else "arms", "in .plays"
@@ -100,16 +102,13 @@ def _likely(posterior: dict[str, float]) -> list[str]:
 
 
 def _fitting(agent: Agent) -> list[str]:
-    """Name the models that fit the rewards, and say what does not fit."""
-    try:
-        fitting = list(agent.plausible())
-    except ConflictError:
-        return ["No model allows what was seen."]
+    """Name the models that fit the rewards; warn if their spread does not, or none ever fitted."""
+    fitting = list(agent.plausible())
     named = "; ".join(fitting[:_MOST_MODELS]) or "none"
     more = and_more(len(fitting), min(len(fitting), _MOST_MODELS), "models", "in .plausible()")
-    lines = [f"Models that still fit, the best first: {named}", *more]
+    lines = [f"Models whose means fit, the best first: {named}", *more]
     if not agent.spread_fits:
         lines.append("Rewards do not spread as these models say.")
     if agent.misfits:
-        lines.append(f"No model fitted what was seen in {counted(agent.misfits, 'decision')}.")
+        lines.append(f"Decisions planned while no model fitted: {agent.misfits:,}.")
     return lines

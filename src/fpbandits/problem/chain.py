@@ -16,7 +16,7 @@ import numpy as np
 
 from fpbandits.core.arrays import Floats, Ints
 from fpbandits.core.shares import Transitions
-from fpbandits.errors import ConflictError, InputError
+from fpbandits.errors import ConflictError
 from fpbandits.families.information import IMPOSSIBLE
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def reordered_transitions(transitions: Transitions | None, models: Ints) -> Tran
 def refuse_moving(problem: Problem, what: str) -> None:
     """Raise an error if the truth of a problem moves: ``what`` is for a truth that stays."""
     if problem.transitions is not None:
-        raise InputError(
+        raise ConflictError(
             f"the truth of {problem.name} moves by its transitions, and {what} is for a truth that "
             "stays: leave out transitions, or simulate it",
             about=("transitions",),

@@ -33,10 +33,10 @@ MOST_TOGETHER = 4_000
 once for all of its requests."""
 
 CROWD = 8
-"""After a batch of at least so many submissions, the next one is waited for."""
+"""After a batch of at least so many submissions, the next batch is not begun at once."""
 
 LINGER = 0.002
-"""Seconds of that wait."""
+"""Seconds that it waits after its first submission, so that others can join it."""
 
 _logger = logging.getLogger("fpbandits.service")
 
@@ -61,7 +61,7 @@ _Pairs = list[tuple[_Submission, Work]]
 """Requests, each with the submission that it came in."""
 
 _NO_EXPERIMENT = 0
-"""The turn of submissions without requests; experiments are numbered from 1."""
+"""The key of submissions without requests; experiments are numbered from 1."""
 
 
 class Batcher:
@@ -70,7 +70,7 @@ class Batcher:
     Parameters
     ----------
     store
-        Where everything is kept. No other thread may write through this object.
+        Where everything is kept. Only the batcher's thread may write through it.
     most_waiting, patience
         How many requests may wait, and for how many seconds.
     longest
@@ -92,11 +92,11 @@ class Batcher:
         self._store, self._most_waiting, self._patience = store, most_waiting, patience
         self._committed, self._recent, self._longest = committed, Recent(), longest
         self._queue: SimpleQueue[_Submission | None] = SimpleQueue()
-        # What was taken from the queue, by experiment.
+        # What was taken from the queue, by experiment; whose turn it is comes first.
         self._turns: dict[int, deque[_Submission]] = {}
         # How many requests may be in the next transaction.
         self._most_together = MOST_TOGETHER
-        # Experiments whose requests are in the queue.
+        # Experiments whose requests arrived since `_gather` last began.
         self._arrived = set[int]()
         self._closed = False
         # How many requests: the first is changed by the loop's thread only, the second by ours.
@@ -114,7 +114,7 @@ class Batcher:
         """Serve requests of one experiment, and return an answer or an error for each.
 
         An empty list asks whether the store can be written to. A failure that concerns all of them
-        is raised: an `UnavailableError`, or an `Error` that is logged.
+        is raised: an `UnavailableError`, or an `Error` without details, which the log has.
         """
         if self.waiting + len(work) > self._most_waiting:
             raise UnavailableError(f"{self.waiting:,} requests wait already: try again")
@@ -139,25 +139,26 @@ class Batcher:
         """Serve batch after batch; this is the thread."""
         batch: _Pairs = []
         while self._turns or not self._closed:
-            self._gather(just_answered=len({id(submission) for submission, _ in batch}))
+            self._gather(after=len({submission for submission, _ in batch}))
             batch = self._next_batch()
             if batch:
                 self._serve(batch)
             self._answer()
 
-    def _gather(self, just_answered: int) -> None:
+    def _gather(self, after: int) -> None:
         """Take all that is in the queue; wait for it only if there is nothing else to do.
 
-        If many submissions were just answered, their clients are likely to send their next requests
-        at once, and one transaction for all of them costs little more than one for half of them.
+        ``after`` is how many submissions the last batch had. If they were many, and are answered,
+        their clients are likely to send their next requests at once, and one transaction for all of
+        them costs little more than one for half of them.
         """
         self._arrived = set()
         idle = not self._turns and not self._closed
         with suppress(Empty):
             submission = self._queue.get(block=idle)
-            if idle and submission is not None and just_answered >= CROWD:
+            if idle and submission is not None and after >= CROWD:
                 time.sleep(LINGER)
-            while True:
+            while True:  # until the queue is empty
                 if submission is None:
                     self._closed = True
                 else:
@@ -166,7 +167,10 @@ class Batcher:
                 submission = self._queue.get_nowait()
 
     def _next_batch(self) -> _Pairs:
-        """Return the requests of the next transaction: one of each experiment in turn."""
+        """Return the requests of the next transaction: one of each experiment in turn.
+
+        Those who ask whether the store can be written to are answered here.
+        """
         for submission in self._turns.pop(_NO_EXPERIMENT, ()):
             self._test_writing(submission)
         rounds = zip_longest(*map(self._unanswered, self._turns.values()))
@@ -176,7 +180,7 @@ class Batcher:
     def _unanswered(self, queue: deque[_Submission]) -> Iterator[tuple[_Submission, Work]]:
         """Yield the requests of an experiment that have no answer yet, in order."""
         for submission in queue:
-            if not submission.finished:  # clients that gave up send their requests again
+            if not submission.finished:  # who gave up sends the requests again, with their keys
                 for work in submission.work[len(submission.outcomes) :]:
                     yield submission, work
 
@@ -187,27 +191,34 @@ class Batcher:
         try:
             outcomes = handle_together(self._store, work, self._recent, enough, counts)
         except Exception as error:
-            submissions = {id(submission): submission for submission, _ in batch}
+            submissions = dict.fromkeys(submission for submission, _ in batch)
             if len(submissions) > 1 and not isinstance(error, UnavailableError):
                 # One of them must not take the others with it.
-                for submission in submissions.values():
+                for submission in submissions:
                     self._serve([pair for pair in batch if pair[0] is submission])
                 return
             failure = logged_failure(error)
-            for submission in submissions.values():
+            for submission in submissions:
                 submission.failure = failure
             return
         self._committed(len(outcomes), self._loop.time() - began, counts)
-        for (submission, _), outcome in zip(batch, outcomes, strict=False):
+        for (submission, (experiment, _)), outcome in zip(batch, outcomes, strict=False):
             submission.outcomes.append(outcome)
-        # Units for which there is no time would be locked in vain.
+            self._turns[experiment.id] = self._turns.pop(experiment.id)  # now the last in turn
+        # A transaction begins by locking the units of all its requests: those for which there is no
+        # time would be locked in vain.
         in_time = len(outcomes) == len(batch)
         most = 2 * self._most_together if in_time else 2 * len(outcomes)
         self._most_together = min(MOST_TOGETHER, most)
 
     def _enough(self, batch: _Pairs) -> Callable[[], bool]:
-        """Return a test whether to end a transaction: time is up, and another experiment waits."""
-        experiments, until = {experiment.id for _, (experiment, _) in batch}, None
+        """Return a test whether to end a transaction: time is up, and another experiment waits.
+
+        The time begins when it is first called, after the first request. An experiment waits if it
+        is in the same batch, or has arrived since.
+        """
+        experiments = {experiment.id for _, (experiment, _) in batch}
+        until = None
 
         def enough() -> bool:
             nonlocal until
@@ -242,7 +253,7 @@ class Batcher:
 
 def logged_failure(error: Exception, request: str | None = None) -> Error:
     """Log a failure of the store or of the service; return the error that the caller gets."""
-    if isinstance(error, Error):
+    if isinstance(error, Error):  # errors of requests are outcomes: this one is the store's
         _logger.warning("store unavailable", extra={"detail": str(error)})
         return UnavailableError("the store does not answer: try again")
     _logger.error("a request failed", exc_info=error, extra={"request": request})

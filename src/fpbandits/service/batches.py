@@ -1,10 +1,9 @@
 """One batch: requests that are served in one transaction, and answered after it.
 
 `handle_together` checks contexts and arms, locks the units that the requests need, steps them in
-the order of the requests, writes, commits, and returns the answers. If the store has another
-edition of an experiment than the requests were checked by, each of them gets a `StaleError`. An
-answer does not depend on the other requests in its batch. `fpbandits.service.batcher` collects the
-batches.
+the order of the requests, writes, commits, and returns the answers. Requests that were checked by
+another edition of their experiment than the store has get a `StaleError`. An answer does not depend
+on requests for other units in its batch. `fpbandits.service.batcher` collects the batches.
 """
 
 from __future__ import annotations
@@ -30,19 +29,20 @@ Outcome = Answer | Error
 
 
 class Recent:
-    """A cache of the units that were stepped last, so that their states need not be unpacked again.
+    """A cache of the units that changed last, so that their states need not be unpacked again.
 
     A cached unit is used only if the store still has the very text into which it was packed, and
-    the experiment is the same: so it does not matter what another server has changed meanwhile.
+    the same edition of the experiment: so it does not matter what another server has changed. It is
+    taken out to be stepped, and kept again once its change is committed.
     """
 
     def __init__(self, most: int = MOST_RECENT) -> None:
         self._most = most
         self._units: dict[UnitKey, tuple[str, Unit]] = {}
 
-    def take(self, experiment: Experiment, name: str, row: UnitRow) -> Unit | None:
+    def take(self, experiment: Experiment, unit_name: str, row: UnitRow) -> Unit | None:
         """Remove a unit from the cache and return it; None unless it is as the store has it."""
-        state, unit = self._units.pop((experiment.id, name), (None, None))
+        state, unit = self._units.pop((experiment.id, unit_name), (None, None))
         if unit is None or unit.experiment.stamp != experiment.stamp:
             return None
         return unit if (unit.steps, state) == (row.steps, row.state) else None
@@ -110,16 +110,17 @@ def handle_together(
             for unit_key, change in changes.items()
             for event in change.events
         )
-    if not batch.failed:
-        return outcomes
+    # Nothing is written of a unit that failed: the answers before its failure do not hold.
     return [
-        batch.failed.get((experiment.id, request.unit), outcome)
+        outcome
+        if isinstance(outcome, Error)
+        else batch.failed.get((experiment.id, request.unit), outcome)
         for (experiment, request), outcome in zip(work, outcomes, strict=False)
     ]
 
 
 def _checked(experiment: Experiment, request: Request) -> Request | InputError:
-    """Return a request, or the error that says what in it the experiment does not know."""
+    """Return a request with `Experiment.eligible` of its arms, or what is wrong in it."""
     if not isinstance(request, Ask):
         return request
     try:
@@ -145,8 +146,8 @@ class _Batch:
     def serve(self, experiment: Experiment, request: Request | InputError) -> Outcome:
         """Step the unit of a request, and return the answer or the error."""
         if experiment.stamp not in self._transaction.current:
-            return StaleError.of(experiment.name)
-        if isinstance(request, InputError):  # a newer edition might have taken the request
+            return StaleError.of(experiment.name)  # even if the older edition refuses the request
+        if isinstance(request, InputError):
             return request
         unit_key = experiment.id, request.unit
         if unit_key in self.failed:
@@ -155,15 +156,15 @@ class _Batch:
             if unit_key not in self.units:
                 self.units[unit_key] = self._unit(experiment, request.unit)
             return self.units[unit_key].step(request, self._transaction.now)
-        except InputError as error:
+        except InputError as error:  # the unit is as it was before the request
             return error
-        except UnavailableError:
+        except UnavailableError:  # the store's: it concerns all units
             raise
         except Exception as error:
             return self._fail(unit_key, error)
 
     def changes(self) -> dict[UnitKey, Change]:
-        """Return what is to be written: the units that have new events."""
+        """Return what is to be written: the units with new events. One may fail as it is packed."""
         changes: dict[UnitKey, Change] = {}
         for unit_key, unit in self.units.items():
             if unit.events and unit_key not in self.failed:
@@ -175,29 +176,30 @@ class _Batch:
 
     def _fail(self, unit_key: UnitKey, error: Exception) -> Error:
         """Log the failure of a unit; return the error that its requests get."""
-        experiment, unit = unit_key
-        extra = {"experiment": experiment, "detail": f"unit {unit!r}"}
+        experiment_id, unit_name = unit_key
+        extra = {"experiment": experiment_id, "detail": f"unit {unit_name!r}"}
         _logger.error("a unit failed", exc_info=error, extra=extra)
         failed = Error("this unit's request failed inside; the server's log says how")
-        return self.failed.setdefault(unit_key, failed)
+        self.failed[unit_key] = failed
+        return failed
 
-    def _unit(self, experiment: Experiment, name: str) -> Unit:
+    def _unit(self, experiment: Experiment, unit_name: str) -> Unit:
         """Return a unit to be stepped: from the cache, from its row, or an empty one.
 
-        A unit that the store does not know is written only if it is asked for, and then the store
-        has made a row for it; here it can only refuse a request.
+        The store has made a row for each unit that may decide. One without a row can only refuse a
+        request, and is not written.
         """
-        transaction, unit_key = self._transaction, (experiment.id, name)
+        transaction, unit_key = self._transaction, (experiment.id, unit_name)
         row = transaction.rows.get(unit_key)
         if row is None:
-            return Unit(experiment, name, 0, None, {}, lambda number: ())
+            return Unit(experiment, unit_name, 0, None, {}, lambda number: ())
 
         def resolutions(number: int) -> Sequence[Event]:
             return transaction.resolutions(row.id, number)
 
         decided = transaction.decided.get(unit_key, {})
-        unit = self._recent.take(experiment, name, row)
+        unit = self._recent.take(experiment, unit_name, row)
         if unit is None:
-            return Unit(experiment, name, row.steps, row.state, decided, resolutions)
+            return Unit(experiment, unit_name, row.steps, row.state, decided, resolutions)
         unit.begin(decided, resolutions)
         return unit

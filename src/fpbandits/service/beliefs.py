@@ -11,7 +11,11 @@ from fpbandits.service.messages import decision_name
 
 
 def seen(agent: Agent, unit: str) -> dict[str, Any]:
-    """Return what an agent has played, and which models fit the rewards."""
+    """Return what an agent has played, which models fit, and what is pending or blocked.
+
+    ``misfits`` is how many decisions were planned while no model fitted, ``blocked`` how many
+    rewards of each arm do not count yet, ``pending`` the arms of decisions without a reward.
+    """
     return {
         "unit": unit,
         "plays": agent.plays,
@@ -24,20 +28,21 @@ def seen(agent: Agent, unit: str) -> dict[str, Any]:
 
 
 def beliefs(agent: Agent, context: str | None, error: float) -> dict[str, Any]:
-    """Return posterior, best arm, verdict and reasons.
+    """Return posterior, best arm, verdict at an ``error``, and reasons; None for what there is not.
 
-    Each is None where the agent has none: no posterior if no model allows the rewards, no verdict
-    if the truth may change. With contexts, all but the posterior need one to be named.
+    There is no posterior, and nothing that follows from it, if no model allows the rewards. There
+    is no verdict while none is sure enough, or if the truth may change. With contexts, all but the
+    posterior need one to be named.
     """
     answer: dict[str, Any] = dict.fromkeys(("posterior", "best_arm", "verdict", "why"))
-    has_context = context is not None or not agent.problem.contexts
-    if has_context:
+    context_known = context is not None or not agent.problem.contexts
+    if context_known:
         answer["why"] = agent.why(context).as_dict()
     try:
         answer["posterior"] = agent.posterior()
-        if has_context:
+        if context_known:
             answer["best_arm"] = asdict(agent.best_arm(context))
             answer["verdict"] = agent.verdict(error, context)
-    except ConflictError:  # what the agent refuses stays None
+    except ConflictError:  # what the agent refuses, and what comes after it, stays None
         pass
     return answer
