@@ -46,7 +46,7 @@ def serve(store: Store, seed: int, definition: dict[str, Any]) -> str:
     problem = problem_to_toml(PRICING)
     wanted = checked_experiment(name, {"problem": problem, "seed": seed, **definition})
     kept, _ = store.add_experiment(name, wanted.definition, wanted.revision)
-    experiment: Experiment = wanted.stored(kept)
+    experiment: Experiment = wanted.as_kept(kept)
     random = np.random.default_rng(seed)
     kinds = random.choice(3, USERS, p=PRICING.prior)
     names = [f"user-{place}" for place in range(USERS)]

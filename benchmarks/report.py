@@ -61,7 +61,7 @@ def play(store: Store, number: int, random: np.random.Generator) -> Experiment:
     body = {"problem": problem_to_toml(PROBLEM), "policy": POLICY, "seed": number}
     wanted = checked_experiment(f"e{number}", {**body, "control": CONTROL})
     kept, _ = store.add_experiment(wanted.name, wanted.definition, wanted.revision)
-    experiment = wanted.stored(kept)
+    experiment = wanted.as_kept(kept)
     types, rates = list[int](), list[float]()
     made: list[int] = []
     for count in range(ROUNDS):

@@ -995,7 +995,7 @@ class StoreContract:
         assert verify(store).shown == []
 
     def test_a_unit_has_a_largest_number_of_pending_decisions(self, store: Store) -> None:
-        experiment = put(store, reward_wait=1000).limited(most_pending=3)
+        experiment = put(store, reward_wait=1000).with_most_pending(most_pending=3)
         for _ in range(3):
             one(store, experiment, Ask("u"))
         with pytest.raises(ConflictError, match="'u' has 3 pending decisions, the most"):

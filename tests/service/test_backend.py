@@ -106,9 +106,9 @@ def test_names_that_no_store_can_hold_are_not_looked_for(
         monkeypatch.setattr(store, call, pytest.fail)
     for name in ("", "\0", "x" * 201, "\ud800"):
         with pytest.raises(MissingError, match="unknown experiment"):
-            backend.kept(name)
+            backend.read_kept(name)
         with pytest.raises(MissingError, match="unknown unit"):
-            backend.unit(experiment, name, None, 0.05)
+            backend.read_unit(experiment, name, None, 0.05)
 
 
 def test_a_unit_for_which_nothing_happened_is_unknown(store: Store, path: Path) -> None:
@@ -117,9 +117,9 @@ def test_a_unit_for_which_nothing_happened_is_unknown(store: Store, path: Path) 
         other.execute("INSERT INTO units (experiment, name, steps) VALUES (1, 'u', 0)")
     for name in ("u", "v"):
         with pytest.raises(MissingError, match="nothing was decided for it yet"):
-            backend.unit(experiment, name, None, 0.05)
+            backend.read_unit(experiment, name, None, 0.05)
     one(store, experiment, Ask("u"))
-    assert backend.unit(experiment, "u", None, 0.05)["pending"] == {"0@u": "a"}
+    assert backend.read_unit(experiment, "u", None, 0.05)["pending"] == {"0@u": "a"}
 
 
 def test_who_asks_whether_it_is_ready_is_told_by_one_test_per_second(
@@ -288,8 +288,8 @@ def test_long_work_is_done_one_by_one_and_dropped_when_the_server_stops(
         backend._stop_if_stopping()
     assert isinstance(waiting[0].exception(), UnavailableError)
     assert all(task.cancelled() for task in waiting[1:])
-    pools = backend._making, backend._changing, backend._deleting, backend._reporting
-    assert [pool._max_workers for pool in (backend._preparing, *pools)] == [2, 1, 1, 1, 1]
+    pools = backend._creating, backend._changing, backend._deleting, backend._reporting
+    assert [pool._max_workers for pool in (backend._loading, *pools)] == [2, 1, 1, 1, 1]
 
 
 def test_a_report_is_shown_for_a_minute_and_looks_at_so_many_units(

@@ -129,7 +129,7 @@ def test_what_was_asked_for_is_in_no_store_and_open() -> None:
     assert tuple(kept.changed("open")) == tuple(kept._replace(status="open", edition=4))
     adopted = kept._replace(states=1).changed("open", 2)
     assert tuple(adopted) == (7, "e", wanted.definition, "open", 2, wanted.states, 4, 1.5)
-    stored = wanted.stored(kept)
+    stored = wanted.as_kept(kept)
     assert (stored.id, tuple(stored.stamp), stored.status) == (7, (7, 1.5, 3), "closed")
     with pytest.raises(InputError, match="'e' is closed: it takes rewards, no new decisions"):
         stored.check_open()

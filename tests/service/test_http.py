@@ -801,8 +801,8 @@ def test_who_makes_an_experiment_does_not_wait_for_ever(
         return checked_experiment(*values, **options)
 
     monkeypatch.setattr(backend, "checked_experiment", slow)
-    monkeypatch.setattr(backend, "_MAKING_SECONDS", 0.1)
-    monkeypatch.setattr(backend, "_MOST_MAKING", 2)
+    monkeypatch.setattr(backend, "_CREATING_SECONDS", 0.1)
+    monkeypatch.setattr(backend, "_MOST_CREATING", 2)
     with (
         serving(make_app(open_store(str(tmp_path / "a.db"), make=True))) as address,
         httpx.Client(base_url=address, timeout=LONG) as client,
@@ -815,7 +815,7 @@ def test_who_makes_an_experiment_does_not_wait_for_ever(
             "preparing takes too long: try again",
             "2 experiments are being made: try again",
         )
-        monkeypatch.setattr(backend, "_MAKING_SECONDS", LONG)
+        monkeypatch.setattr(backend, "_CREATING_SECONDS", LONG)
         wait_until(lambda: client.put("/v1/experiments/e", json=EXPERIMENT).is_success)
 
 
@@ -1160,7 +1160,7 @@ def test_experiments_are_listed_in_pages_and_without_their_problems(
 def test_experiments_that_take_long_to_make_do_not_keep_others_from_being_served(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backend, "_MOST_MAKING", 2)
+    monkeypatch.setattr(backend, "_MOST_CREATING", 2)
     path, may, made = tmp_path / "a.db", Signal(), list[str]()
     with closing(open_store(str(path), make=True)) as store:
         store.add_experiment("old", checked_experiment("old", EXPERIMENT).definition, 1)

@@ -143,7 +143,7 @@ def full(unit: Unit, now: float = 0.0) -> bool:
 def limited(**fields: Any) -> Unit:
     """A unit that may have two pending decisions."""
     body = {"problem": PROBLEM, "policy": "ucb1", **fields}
-    experiment = checked_experiment("e", body).limited(2)
+    experiment = checked_experiment("e", body).with_most_pending(2)
     return Unit(experiment, "u", 0, None, {}, lambda number: ())
 
 
@@ -180,6 +180,32 @@ def test_a_unit_that_knows_nothing_is_erased_if_it_has_events(policy: str) -> No
     for events, erased in requests:
         again = Unit(unit.experiment, "u", 3, unit.pack(), {}, lambda number: ())
         assert again.step(Erase("u", events, events[-1]), 2.0) == answer
-        assert again.erase == (erased[0] if erased else None)
+        assert again.erasure == (erased[0] if erased else None)
         assert len(again.events) == len(erased)
     assert again.step(Ask("u", "k"), 3.0)["decision"] == "1@u"
+
+
+@pytest.mark.parametrize("policy", ["frugal", "thompson-theta"])
+def test_what_came_after_a_tombstone_is_erased_in_the_same_transaction(policy: str) -> None:
+    """The store does not have these events yet, and the agent knows nothing of them any more."""
+    unit = new_unit(policy=policy)
+    unit.step(Ask("u"), 0.0)
+    unit.step(Erase("u", [1], 1), 1.0)
+    again = Unit(unit.experiment, "u", unit.steps, unit.pack(), {}, lambda number: ())
+    again.step(Ask("u", "k"), 2.0)
+    again.step(Forget(("u", 1)), 2.0)
+    again.step(Erase("u", [unit.steps], unit.steps), 2.0)
+    assert [event.kind for event in again.events] == ["erased"]
+    assert again.step(Ask("u", "k"), 3.0)["decision"] == "2@u"
+
+
+def test_other_events_of_the_same_number_do_not_resolve_a_decision() -> None:
+    unit = new_unit(reward_wait=10)
+    for _ in range(4):
+        unit.step(Ask("u"), 100.0)
+    unit.step(Erase("u", [1, 2, 3, 4], 4), 101.0)
+    clock = Event(3, "clock", 3, None, None, None, None, None, 50.0, __version__, 1)
+    unit.begin({}, lambda number: [clock] if number == 3 else [])
+    with pytest.raises(ConflictError, match=r"decision '3@u' was erased"):
+        unit.step(Tell(("u", 3), 1.0), 102.0)
+    assert unit.events == []

@@ -12,21 +12,22 @@ Accepted rewards are distributed as those of the policy itself, and their number
 them: Binomial(n, c) for n rows. In a uniform log with K eligible arms in every row, c = 1/K, and
 every row is usable.
 
-**c is only an upper bound of that least propensity**, since the log has the propensities of the
-arms that were played only. An arm that the log never played in a context may have a propensity of 0
-there, as under Thompson sampling an arm that is best under no model. It is left out of c, and rows
-at which a policy asks for it are not accepted. Let ``drawn`` be how many of
-a row's eligible arms the log ever played in the row's context. All of them but the one played in
-this row share at most 1 − p_t, so the least likely has at most (1 − p_t)/(drawn − 1). c is the
-least of these bounds and of all p_t. An arm that was less likely than that in some row, which a log
-does not show, is accepted too seldom there.
+**A log does not show that least propensity**, since it has those of the arms that were played only.
+In place of c we take an upper bound of it. An arm that the log never played in a context may have a
+propensity of 0 there: Thompson sampling never plays an arm that is best under no model. Such an arm
+is left out, and rows at which a policy asks for it are not accepted. Let ``drawn`` be how many of a
+row's eligible arms the log ever played in the row's context. All of them but the one played in this
+row share at most 1 − p_t, so the least likely has at most (1 − p_t)/(drawn − 1). The bound is the
+least of these numbers and of all p_t. An arm that was less likely than that in some row is accepted
+too seldom there.
 
-**Contradictions.** In rows that did not play an arm its propensity may have been 0, so an arm can
-be played too often for its propensities, but not too seldom. A row in which an arm has propensity p
-adds p·(1/p) = 1 on average to the sum of 1/p_t over the rows that played the arm. So on average
-that sum is at most the number of rows in which the arm was eligible. And at most m arms of a row
-have a propensity above 1/(m + 1). So on average the sum of 1/p_t over all rows with p_t > 1/(m + 1)
-is at most m times the number of rows.
+**Contradictions.** We do not know an arm's propensity in rows that did not play it; it may have
+been 0. So a log can show that an arm was played more often than its propensities allow, but not
+that it was played too seldom. A row in which an arm has propensity p adds p·(1/p) = 1 on average to
+the sum of 1/p_t over the rows that played the arm. So on average that sum is at most the number of
+rows in which the arm was eligible. A second test takes all arms together: for every whole number m,
+at most m arms of a row have a propensity above 1/(m + 1), so on average the sum of 1/p_t over all
+rows with p_t > 1/(m + 1) is at most m times the number of rows.
 
 A *pair* is a context and an arm. Arrays by pair have all arms in the first context first.
 """
@@ -71,13 +72,18 @@ def _choices(log: Log) -> Floats:
     return sizes[_set_of_rows(log)]
 
 
-def _possible(log: Log) -> Counts:
-    """Return in how many rows the arm was eligible in that context, by pair."""
+def _possible(log: Log) -> tuple[Counts, Floats]:
+    """Return by pair in how many rows the arm was eligible, and the mean number of choices there.
+
+    For a pair that never was eligible, that mean is 1.
+    """
     arms, contexts = len(log.arms), max(1, len(log.contexts))
     sets = eligible(log)
-    rows = np.zeros((contexts, len(sets)), np.int64)
-    np.add.at(rows, (log.pair // arms, _set_of_rows(log)), 1)
-    return (rows @ sets).reshape(-1)
+    rows_of_set = np.zeros((contexts, len(sets)), np.int64)
+    np.add.at(rows_of_set, (log.pair // arms, _set_of_rows(log)), 1)
+    rows = (rows_of_set @ sets).reshape(-1)
+    choices = (rows_of_set * sets.sum(axis=1) @ sets).reshape(-1)
+    return rows, np.divide(choices, rows, out=np.ones(len(rows)), where=rows > 0)
 
 
 def check_propensities(log: Log, propensity: Floats) -> None:
@@ -110,7 +116,7 @@ def drawn_pairs(log: Log) -> Bools:
 
 
 def least_propensity(log: Log, propensity: Floats) -> float:
-    """Return c: as far as is known, no arm that was ever drawn was less likely in any row."""
+    """Return c: the largest value that the least propensity can have, as far as the log shows."""
     by_context = drawn_pairs(log).reshape(-1, len(log.arms)).astype(np.int64)
     drawn = (by_context @ eligible(log).T)[log.pair // len(log.arms), _set_of_rows(log)]
     several = drawn > 1
@@ -121,22 +127,23 @@ def least_propensity(log: Log, propensity: Floats) -> float:
 def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
     """Refuse a log whose arms were not played as often as its propensities say.
 
-    With ``uniform`` all eligible arms are said to have been as likely. Σ (1 − p_t)/p_t² over the
-    rows that played an arm estimates the variance of Σ 1/p_t over the same rows, without bias. Over
-    the rows that played any of several arms it estimates at least that variance.
+    With ``uniform`` the log is said to have drawn all eligible arms of a row with equal
+    probability. Σ (1 − p_t)/p_t² over the rows that played an arm estimates the variance of Σ 1/p_t
+    over the same rows, without bias.
     """
     arms, pairs = len(log.arms), log.pairs
     inverse = 1 / propensity
-    rows = _possible(log)
+    rows, choices = _possible(log)
     played = np.bincount(log.pair, minlength=pairs)
     total = np.bincount(log.pair, inverse, pairs)
     variance = np.bincount(log.pair, inverse**2 - inverse, pairs)  # (1 − p)/p² = 1/p² − 1/p
-    # The few rows of an arm that was hardly played say little of the variance. That is the sum of
-    # 1/q_t − 1 over the n rows in which the arm was eligible, where q_t is how likely it was: by
-    # Jensen's inequality at least n·(1/q̄ − 1). The mean of 1/p_t over the rows that played it
-    # estimates 1/q̄; if none did, it is taken to be as unlikely as any arm ever was.
-    unlikely = np.full(pairs, inverse.max())
-    mean = np.divide(total, played, out=unlikely, where=drawn_pairs(log))
+    # An arm that was hardly played has too few rows to estimate its variance from. The variance is
+    # the sum of 1/q_t − 1 over the n rows in which the arm was eligible, q_t its probability there,
+    # and so by Jensen's inequality at least n·(1/q̄ − 1). The mean of 1/p_t over the rows that
+    # played the arm estimates 1/q̄. If none did, a uniform log still has all q_t; in others the arm
+    # is taken to be as unlikely as any arm ever was.
+    if_never = choices if uniform else np.full(pairs, inverse.max())
+    mean = np.divide(total, played, out=if_never, where=drawn_pairs(log))
     deviation = np.sqrt(np.maximum(variance, rows * (mean - 1)))
     # In a uniform log no arm has a propensity of 0, so too few plays are a contradiction, too.
     off_by = np.abs(total - rows) if uniform else total - rows
@@ -149,11 +156,12 @@ def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
             f"where {'about' if uniform else 'at most'} {expected} would be expected",
             uniform,
         )
-    if uniform:  # with 1 over the number of eligible arms, the next sums cannot be too large
+    if uniform:  # each propensity is 1/(number of eligible arms), so the second test cannot fail
         return
     for m in range(1, arms):
         least = 1 / ((m + 1) * (1 - _SHARE))  # so that 0.17 is not above 1/6
         above = propensity > least
+        # Of several arms together the same sum is at least the variance: a row plays one of them.
         summed, limit = float(inverse[above].sum()), m * len(inverse)
         spread = float(np.sqrt((inverse[above] ** 2 - inverse[above]).sum()))
         if _clearly_off(summed - limit, spread, limit):

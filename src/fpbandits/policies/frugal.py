@@ -1,33 +1,40 @@
 r"""Frugality: buy information where it is cheapest, and none that comes for free.
 
-Let p be the posterior, θ̂ the likeliest model and the *leader* its best arm, of several the one of
-least expected loss. Playing arm i is expected to lose c_i = Σ_θ p(θ)·Δ_i(θ). If θ holds, playing
-the leader for good loses g(θ) per play: at *stake* is p(θ)·g(θ). One play of arm i tells θ from the
-other models by D̄_i(θ) nats on average, and its *information value* is V_i:
+Let p be the posterior, θ̂ the likeliest model, and the *leader* the best arm of θ̂ (if several are
+best, the one of least expected loss). Playing arm i is expected to lose c_i = Σ_θ p(θ)·Δ_i(θ). If θ
+holds, playing the leader for good loses g(θ) per play: the *stake* of θ is p(θ)·g(θ). So before the
+leader is played for good, θ should be ruled out, unless it holds. If it does not hold, one play of
+arm i tells D̄_i(θ) nats against it on average. The *information value* of the arm is V_i:
 
-    D̄_i(θ) = Σ_{φ≠θ} w(φ)·D_i(φ‖θ) / w,    w = Σ_{φ≠θ} w(φ),    w(φ) = p(φ)·e^{−⅛ Σ_j m_j·J_j(θ,φ)},
-    V_i = Σ_θ p(θ)·g(θ)·w·D̄_i(θ)/(1 + D̄_i(θ)).
+    D̄_i(θ) = Σ_{φ≠θ} w_θ(φ)·D_i(φ‖θ) / W_θ,
+    V_i = Σ_θ p(θ)·g(θ)·W_θ·D̄_i(θ)/(1 + D̄_i(θ)),
+    w_θ(φ) = p(φ)·e^{−⅛ Σ_j m_j·J_j(θ,φ)},    W_θ = Σ_{φ≠θ} w_θ(φ).
 
 D_i(φ‖θ) is the divergence of arm i's distribution under φ from that under θ: what a play tells
-against θ if φ holds. m_j plays of arm j are pending: they will tell θ from φ by themselves, and
-what they tell need not be bought. J is D both ways; for normal rewards e^{−J/8} is the affinity.
-More than a nat at once is of little more use, hence D̄/(1 + D̄).
+against θ if φ holds. If nothing is pending, w_θ(φ) is p(φ), and W_θ the probability that θ does not
+hold. m_j plays of arm j are pending: they will tell θ from φ by themselves, and what they tell need
+not be bought. J_j(θ,φ) = D_j(θ‖φ) + D_j(φ‖θ); for normal rewards e^{−J/8} is the affinity. More
+than a nat at once is of little more use, hence D̄/(1 + D̄).
 
-**Play the arm of largest V_i/c_i if that is at least 1/h(t), else the leader.** h is for how many
-plays the information will be of use: κt^{1+δ} if nobody knows, T − t + 1 if ``horizon`` is T, and H
-if ``lifetime`` is H, where each play may be the last with probability 1/H.
+**Of all arms, play the one of largest V_i/c_i if that ratio is at least 1/h(t), else the leader.**
+h(t) is the number of plays for which the information will be of use: κt^{1+δ} if nobody knows,
+T − t + 1 if ``horizon`` is T, and H if ``lifetime`` is H, where each play may be the last with
+probability 1/H.
 
 The leader costs next to nothing, so what it tells by itself is free. What only other arms tell is
-bought where a nat costs least. With contexts an arm is chosen for each, and c and V are averages
-over contexts. ``docs/default.md`` has what is proven and how well it does.
+bought where a nat costs least. With contexts, the same is done for a plan with one arm for each
+context: its c and V are averages over contexts. ``docs/default.md`` has what is proven and how well
+it does.
 
 When models may be wrong, with ``false_alarm``: θ̂ is the likeliest of the models whose own means
-fit the rewards, likelier ones that do not fit are left out, the policy goes on blind if no model
-fits (`fpbandits.policies.shared.giving_up`), and claims about arms that are not played are doubted
+fit the rewards, and likelier ones that do not fit are left out of p. If no model fits, the policy
+drops the models and plays IMED (`fpbandits.policies.shared.giving_up`). Late and seldom, an arm
+that is hardly played is played in place of the leader, to check what θ̂ says of it
 (`fpbandits.policies.shared.doubt`). When the truth changes with probability ``change_rate`` before
-each play, the posterior leaks to the prior at that rate, and h is at most change_rate^{−(1+δ)/2},
-which is t^{1+δ} at t = 1/√change_rate. If the problem has transitions, p follows them, and the rate
-is that at which the chain forgets (`fpbandits.problem.chain`).
+each play, the posterior leaks to the prior at that rate, and h is at most change_rate^{−(1+δ)/2}:
+t^{1+δ} at t = 1/√change_rate, which balances the cost of trying a model again against that of
+missing a change (``docs/changing.md``). If the problem has transitions, p follows them, and the
+rate is that at which the chain forgets (`fpbandits.problem.chain`).
 """
 
 from __future__ import annotations
@@ -71,21 +78,22 @@ class Frugal(LikelihoodPolicy):
     Parameters
     ----------
     delta : float, default 0.1
-        δ of h(t) = κt^{1+δ}, for how many plays information will be of use; 0 or more. A larger one
-        explores more, and makes the tail of regret lighter. The guarantee needs more than 0.
+        δ of h(t) = κt^{1+δ}, the number of plays for which information will be of use; 0 or more. A
+        larger one explores more, and makes the tail of regret lighter. The guarantee needs more
+        than 0.
     kappa : float, default 10.0
-        κ of h(t), more than 0: explores more from the first play on.
+        κ of h(t); above 0. A larger one explores more, from the first play on.
     horizon : float, default 0.0
         How many decisions there will be, if that is known: h is what is left. 0: not known.
     lifetime : float, default 0.0
         How many decisions there will be on average, if each may be the last: h is that. 0: not
         known.
     false_alarm : float, default 0.0
-        With which probability, at most, a right model may ever be ruled out, below 1. 0: models are
-        never given up, and misfits are only counted.
+        The largest probability with which a right model may ever be ruled out; from 0 to below 1.
+        0: models are never given up, and misfits are only counted.
     trust : float, default 250.0
-        With false_alarm, claims about arms that are not played are doubted after
-        trust·(K − 1)⁴ plays, for K arms, or pairs of a context and an arm; 0 or more.
+        With false_alarm, arms that the models advise against are checked after trust·(K − 1)⁴
+        plays, K the number of arms, or of pairs of a context and an arm; 0 or more.
     change_rate : float, default 0.0
         Probability that the truth is drawn anew from the prior before a play, from 0 to 1, in place
         of the problem's transitions. 0: it moves by these, and without any it never changes.
@@ -109,7 +117,7 @@ class Frugal(LikelihoodPolicy):
     revision = 3
     contexts = Contexts.TOGETHER
     eligible = Eligible.MARKED
-    guarantee = "O(log T), bounded where B(θ°) is empty and one arm is best"
+    guarantee = "O(log T), bounded where B(θ°) is empty and one arm is best"  # B: analyze
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -117,13 +125,24 @@ class Frugal(LikelihoodPolicy):
             raise InputError("horizon= and lifetime= both say how long: give one").at(self.name)
 
     def prepare(self, problem: Problem) -> FrugalData:
-        theta, trusted = self.theta(problem), trusted_until(self.trust, problem.pairs)
-        lasting = self.delta, self.kappa, self.horizon, self.lifetime
-        doubts = alarm_of(self.false_alarm), trusted, *self.changes(problem)
-        shares = np.array(problem.shares or (1.0,))
-        # With a change rate `theta` hides what is impossible (`without_infinity`).
-        with_infinity = replace(self, change_rate=0.0).theta(problem)
-        return FrugalData(theta, *lasting, *doubts, shares, *reward_costs(with_infinity, problem))
+        change_rate, chain = self.changes(problem)
+        # With a change rate, `theta` has large costs in place of infinite ones, so that a model can
+        # become likely again after a reward that it rules out. Divergences need the true costs.
+        cost, expected = reward_costs(replace(self, change_rate=0.0).theta(problem), problem)
+        return FrugalData(
+            theta=self.theta(problem),
+            delta=self.delta,
+            kappa=self.kappa,
+            horizon=self.horizon,
+            lifetime=self.lifetime,
+            alarm=alarm_of(self.false_alarm),
+            trusted_until=trusted_until(self.trust, problem.pairs),
+            change_rate=change_rate,
+            chain=chain,
+            shares=np.array(problem.shares or (1.0,)),
+            cost=cost,
+            expected=expected,
+        )
 
     def workspace(self, prepared: FrugalData, pairs: int) -> FrugalWork:
         models, statistics = prepared.theta.prior.size, prepared.cost.shape[2]
@@ -165,7 +184,8 @@ class Frugal(LikelihoodPolicy):
             may_repeat = blind_plan(prepared.theta, state, workspace.cycle)
         else:
             may_repeat = _decide(prepared, state, workspace, ahead.made + 1, ahead.pending)
-        return 1, certain_rounds(prepared, state, workspace, ahead) if may_repeat else 1
+        rounds = certain_rounds(prepared, state, workspace, ahead) if may_repeat else 1
+        return 1, rounds
 
     @staticmethod
     def holds_for(
@@ -187,8 +207,9 @@ def _decide(
     """
     theta, fit, now = prepared.theta, work.fit, work.now
     weigh(theta, state, fit)
-    # By transitions no model fits all rewards, and an alarm is refused. A ``change_rate`` that the
-    # user gave may come with an alarm, which then looks at all rewards.
+    # If the truth moves by transitions, no single model need fit all rewards: misfits are not
+    # counted, and `prepare` has refused a false_alarm. With a change_rate of the user's there may
+    # be one; it looks at all rewards.
     moves = prepared.chain is not None
     if not moves and gives_up(theta, prepared.alarm, state, fit, work.cycle):
         return False  # IMED has put its arm into the cycle, for one play

@@ -1,6 +1,6 @@
 r"""The information value of every arm: the parts of the rule in `fpbandits.policies.frugal`.
 
-That module defines the symbols: posterior p, likeliest model θ̂, leader, g, D̄, w, J, c and V.
+That module defines the symbols: posterior p, likeliest model θ̂, leader, g, D̄, w, W, J, c and V.
 
 The cost of a reward to a model is −ln of its likelihood, Σ_k s_k·cost_k with statistics s, the
 first of which is 1. D_i(φ‖θ) is the expected cost to θ, less that to φ, of a reward drawn from φ:
@@ -94,7 +94,7 @@ class FrugalWork(NamedTuple):
         By pair, sums weighted by the posterior: of each statistic, the first of which is 1, and of
         D(φ‖θ̂).
     told
-        By pair, Σ_φ w(φ)·D(φ‖θ) of one model θ at a time.
+        By pair, Σ_φ w_θ(φ)·D(φ‖θ) of one model θ at a time.
     rivals
         The likely models that others are compared with while rewards are pending, then −1.
     """
@@ -134,7 +134,7 @@ def _finite(costs: Floats) -> Floats:
 
 @jitted
 def horizon(prepared: FrugalData, t: int) -> float:
-    """Return h(t), for how many plays information will be of use; t counts decisions from 1."""
+    """Return h(t), the plays for which information will be of use; t counts decisions from 1."""
     h = prepared.kappa * float(t) ** (1 + prepared.delta)
     if prepared.horizon > 0:
         h = max(prepared.horizon - t + 1, 1.0)
@@ -173,7 +173,7 @@ def lead(theta: Theta, loss: Floats, hat: int, leaders: Counts) -> None:
 def information_value(
     prepared: FrugalData, work: FrugalWork, belief: Belief, hat: int, pending: Counts | None
 ) -> None:
-    """Fill in V of every pair, the sum of p·g·w·D̄/(1 + D̄) over models.
+    """Fill in V of every pair, the sum of p·g·W·D̄/(1 + D̄) over models.
 
     The belief may be a lower or upper limit of the posterior, which does not sum to 1. With nothing
     pending V grows with every entry of it.
@@ -193,12 +193,12 @@ def information_value(
             stake += weight * gap(theta, leader, model)
         if stake > 0:
             if pending is not None and work.rivals[0] >= 0:
-                w = _fill_told_if_pending(prepared, work, posterior, pending, model)
+                total = _fill_told_if_pending(prepared, work, posterior, pending, model)
             else:
-                w = _fill_told(prepared, work, posterior, hat, model)
+                total = _fill_told(prepared, work, posterior, hat, model)
             for pair in range(value.size):
-                if told[pair] > 0:  # it is w·D̄
-                    value[pair] += stake * w * told[pair] / (w + told[pair])
+                if told[pair] > 0:  # it is W·D̄, and ``total`` is W
+                    value[pair] += stake * total * told[pair] / (total + told[pair])
 
 
 @jitted
@@ -220,7 +220,7 @@ def _fill_means(prepared: FrugalData, posterior: Floats, hat: int, mean: Floats)
 def _fill_told(
     prepared: FrugalData, work: FrugalWork, posterior: Floats, hat: int, model: int
 ) -> float:
-    """Fill ``told`` with Σ_φ w(φ)·D(φ‖θ); return w. With nothing pending, w(φ) = p(φ)."""
+    """Fill ``told`` with Σ_φ w_θ(φ)·D(φ‖θ); return W_θ. With nothing pending, w_θ(φ) = p(φ)."""
     cost, codes, mean, told = prepared.cost, prepared.theta.codes, work.mean, work.told
     for pair in range(told.size):
         level, of_hat, last = codes[pair, model], codes[pair, hat], cost.shape[2]
@@ -257,9 +257,9 @@ def _fill_rivals(posterior: Floats, hat: int, pending: Counts, rivals: Counts) -
 def _fill_told_if_pending(
     prepared: FrugalData, work: FrugalWork, posterior: Floats, pending: Counts, model: int
 ) -> float:
-    """Do as `_fill_told` with rewards pending: rivals φ stand for all models but θ."""
+    """Do as `_fill_told` with rewards pending, where rivals φ stand for all models but θ."""
     cost, expected, codes = prepared.cost, prepared.expected, prepared.theta.codes
-    w, rival_mass, told = 0.0, 0.0, work.told
+    total, rival_mass, told = 0.0, 0.0, work.told
     told.fill(0.0)
     for rival in work.rivals:
         if rival < 0 or rival == model:
@@ -273,7 +273,7 @@ def _fill_told_if_pending(
                 nats += pending[pair] * (one_way + the_other)
         weight = posterior[rival] * math.exp(-nats / 8)
         rival_mass += posterior[rival]
-        w += weight
+        total += weight
         for pair in range(pending.size):
             rival_level, level = codes[pair, rival], codes[pair, model]
             told[pair] += weight * max(_divergence(cost, expected, pair, rival_level, level), 0.0)
@@ -281,7 +281,7 @@ def _fill_told_if_pending(
     scale = others / rival_mass if rival_mass > 0 else 0.0
     for pair in range(pending.size):
         told[pair] *= scale
-    return w * scale
+    return total * scale
 
 
 @jitted

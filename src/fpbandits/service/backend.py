@@ -46,18 +46,18 @@ PAGE = 1_000
 _MOST_CALLS = 500
 """Calls of the store that may be under way, beside those of the batcher."""
 
-_MOST_MAKING = 8
+_MOST_CREATING = 8
 """New experiments that may wait to be prepared."""
 
-_MAKING_SECONDS = 100.0
+_CREATING_SECONDS = 100.0
 """Seconds that preparing a new experiment may take: with very many models its policy is compiled
-first. A client waits a little longer."""
+first. `Client` waits a little longer than this."""
 
 _MOST_REPORTED = 2_000
 """Units whose states a report reads."""
 
 _REPORT_SECONDS = 60.0
-"""Seconds for which a report is shown again."""
+"""Seconds for which a finished report is used again."""
 
 _READY_SECONDS = 1.5
 """Seconds that a test write may take in a server that is ready."""
@@ -92,23 +92,26 @@ class Backend:
         self._experiments: dict[str, Experiment] = {}
         self._under_way: dict[tuple[str, str], asyncio.Task[Any]] = {}
         self._calls = set[asyncio.Future[Any]]()
-        # Not the threads that call the store: these may all be waiting for it. What may take long
-        # has threads of its own: new experiments, adoptions and erasures, deletions, reports.
-        self._preparing = ThreadPoolExecutor(2, "fpbandits rules")
-        self._making = ThreadPoolExecutor(1, "fpbandits new rules")
-        self._changing = ThreadPoolExecutor(1, "fpbandits changes")
-        self._deleting = ThreadPoolExecutor(1, "fpbandits deletions")
-        self._reporting = ThreadPoolExecutor(1, "fpbandits reports")
+        # Calls of the store use the event loop's own pool, whose threads may all be waiting for it.
+        # So whatever may take long has another: experiments that are read from the store, new ones,
+        # adoptions and erasures, deletions, reports.
+        self._loading = ThreadPoolExecutor(2, "fpbandits load")
+        self._creating = ThreadPoolExecutor(1, "fpbandits create")
+        self._changing = ThreadPoolExecutor(1, "fpbandits change")
+        self._deleting = ThreadPoolExecutor(1, "fpbandits delete")
+        self._reporting = ThreadPoolExecutor(1, "fpbandits report")
         self._reports: dict[str, tuple[float, Stamp, Report]] = {}
-        self._to_make = set[asyncio.Future[Any]]()
+        self._to_create = set[asyncio.Future[Any]]()
         self._test_began = 0.0
         self._test: asyncio.Task[Any] | None = None
-        self.stopping = self.draining = False
+        self.stopping = False
+        self.draining = False
+        """Set by the server before it stops: it still answers, but `ready` says no."""
         self.batcher: Batcher
 
     @asynccontextmanager
     async def running(self, app: object = None) -> AsyncIterator[None]:
-        """Serve as long as the application runs; then finish what is under way."""
+        """Serve as long as the application runs; then finish the batch, and drop all other work."""
         settings = self._settings
         self.batcher = Batcher(
             self.store,
@@ -127,8 +130,13 @@ class Backend:
             with suppress(asyncio.CancelledError):
                 await sweeping
             await self.batcher.close()
-            long_work = self._making, self._changing, self._deleting, self._reporting
-            for pool in (self._preparing, *long_work):
+            for pool in (
+                self._loading,
+                self._creating,
+                self._changing,
+                self._deleting,
+                self._reporting,
+            ):
                 pool.shutdown(wait=False, cancel_futures=True)
             self.store.close()
 
@@ -157,7 +165,7 @@ class Backend:
         return outcomes
 
     async def ready(self) -> None:
-        """Raise an error unless the store can be written to, as decisions are: by the batcher."""
+        """Raise an error unless a test write succeeds, by the batcher as for decisions."""
         loop = asyncio.get_running_loop()
         if self.stopping or self.draining:
             raise _StoppingError("the server is stopping")
@@ -165,6 +173,7 @@ class Backend:
             self._test.done() and loop.time() > self._test_began + _TEST_SECONDS
         ):
             self._test_began = loop.time()
+            # A transaction without requests is a test write.
             self._test = asyncio.create_task(self.batcher.submit([]))
         await self._in_time(self._test, "the store cannot be written to", _READY_SECONDS)
 
@@ -186,7 +195,8 @@ class Backend:
     async def _in_time(
         self, work: asyncio.Future[_T], late: str, patience: float | None = None
     ) -> _T:
-        """Wait for a result, for a while; after that the work goes on, and may fail unnoticed."""
+        """Wait for a result, for a while; after that the work goes on unobserved."""
+        # Reading the exception keeps asyncio from logging that nobody did.
         work.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
             return await asyncio.wait_for(asyncio.shield(work), patience or self._settings.patience)
@@ -212,7 +222,7 @@ class Backend:
 
     async def current(self, name: str) -> Experiment:
         """Return an experiment as the store has it now."""
-        kept = await self.call_store(self.kept, name)
+        kept = await self.call_store(self.read_kept, name)
         known = self._experiments.get(name)
         if known is not None and known.stamp != kept.stamp:
             del self._experiments[name]
@@ -220,14 +230,15 @@ class Backend:
 
     async def _load(self, name: str) -> Experiment:
         """Read an experiment from the store, prepare it, and remember it."""
-        kept = await self.call_store(self.kept, name)
+        kept = await self.call_store(self.read_kept, name)
         loop = asyncio.get_running_loop()
-        prepared = await loop.run_in_executor(self._preparing, _prepare, kept)
-        experiment = self._experiments[name] = prepared.limited(self._settings.most_pending)
+        prepared = await loop.run_in_executor(self._loading, _prepare, kept)
+        experiment = prepared.with_most_pending(self._settings.most_pending)
+        self._experiments[name] = experiment
         return experiment
 
-    def kept(self, name: str) -> Kept:
-        """Return an experiment as the store keeps it."""
+    def read_kept(self, name: str) -> Kept:
+        """Return an experiment as the store keeps it, in a thread: `call_store` calls this."""
         kept = self.store.experiment(name) if _is_name(name) else None
         if kept is None:
             reason = f"unknown experiment {quote(name)}: PUT /v1/experiments/… makes one"
@@ -236,14 +247,14 @@ class Backend:
 
     async def put(self, name: str, content: object) -> tuple[Kept, bool]:
         """Make an experiment, unless it is there; return it, and whether it is new."""
-        if len(self._to_make) >= _MOST_MAKING:
-            raise UnavailableError(f"{_MOST_MAKING} experiments are being made: try again")
+        if len(self._to_create) >= _MOST_CREATING:
+            raise UnavailableError(f"{_MOST_CREATING} experiments are being made: try again")
         loop, most_means = asyncio.get_running_loop(), self._settings.most_means
         check = partial(checked_experiment, name, content, most_means=most_means)
-        checking = loop.run_in_executor(self._making, check)
-        self._to_make.add(checking)  # a thread cannot be stopped: it counts until it is done
-        checking.add_done_callback(self._to_make.discard)
-        wanted = await self._in_time(checking, "preparing takes too long", _MAKING_SECONDS)
+        checking = loop.run_in_executor(self._creating, check)
+        self._to_create.add(checking)  # a thread cannot be stopped: it counts until it is done
+        checking.add_done_callback(self._to_create.discard)
+        wanted = await self._in_time(checking, "preparing takes too long", _CREATING_SECONDS)
         kept, new = await self.call_store(self._add, wanted)
         if kept.status == DELETING:
             raise ConflictError(f"{quote(name)} is being deleted: wait until that is done")
@@ -254,8 +265,8 @@ class Backend:
             )
         if new:
             _logger.info("new experiment", extra={"experiment": name})
-        stored = wanted.stored(kept).limited(self._settings.most_pending)
-        self._experiments[name] = stored  # an earlier one of this name may be there
+        stored = wanted.as_kept(kept).with_most_pending(self._settings.most_pending)
+        self._experiments[name] = stored  # in place of a deleted one of this name, if it is cached
         return kept, new
 
     def _add(self, wanted: Experiment) -> tuple[Kept, bool]:
@@ -271,7 +282,7 @@ class Backend:
     async def set_open(self, name: str, is_open: bool) -> Kept:
         """Let an experiment take decisions again, or no more; idempotent."""
         status, event = (OPEN, REOPENED) if is_open else (CLOSED, CLOSED_EVENT)
-        kept = await self.call_store(self.kept, name)
+        kept = await self.call_store(self.read_kept, name)
         if kept.status not in (OPEN, CLOSED):
             raise ConflictError(f"{quote(name)} is {kept.status}: finish that first")
         if kept.status == status:
@@ -280,13 +291,16 @@ class Backend:
         return await self.call_store(change)
 
     async def adopt(self, name: str) -> Kept:
-        """Let this version's revision of the rule decide in an experiment."""
-        await self.call_store(self.kept, name)
+        """Go on with an experiment by the revision of its policy's rule that this software has."""
+        await self.call_store(self.read_kept, name)  # raises an error if there is none
         call = partial(adopt, self.store, name, self._stop_if_stopping)
         return await self._once("adopted", name, lambda: self._work(self._changing, call))
 
     def _stop_if_stopping(self, *progress: int) -> None:
-        """Raise an error in a long work if the server is being stopped."""
+        """Raise an error, to end long work, if the server is being stopped; what is done is kept.
+
+        `adopt` calls this with its ``progress``, which does not matter here.
+        """
         if self.stopping:
             raise _StoppingError("the server is stopping")
 
@@ -309,7 +323,7 @@ class Backend:
 
     async def delete(self, name: str) -> Answer:
         """Delete an experiment with its log; if that is interrupted, another call finishes it."""
-        await self.call_store(self.kept, name)
+        await self.call_store(self.read_kept, name)  # raises an error if there is none
 
         async def work() -> Answer:
             await self._work(self._deleting, self._delete, name)
@@ -320,20 +334,20 @@ class Backend:
 
     def _delete(self, name: str) -> None:
         """Delete an experiment, in a thread."""
-        kept = self.kept(name)
+        kept = self.read_kept(name)
         if kept.status != DELETING:
             kept = self.store.change_experiment(kept, DELETING)
         began = monotonic()
         while self.store.delete_some(kept.id):
-            self._stop_if_stopping()
             # SQLite's lock is no queue: whoever waits for it needs pauses to find it free.
             sleep(monotonic() - began)
+            self._stop_if_stopping()
             began = monotonic()
         _logger.info("experiment deleted", extra={"experiment": name})
 
     async def report(self, name: str) -> Report:
-        """Return a report on this edition of an experiment, not older than a minute."""
-        kept, loop = await self.call_store(self.kept, name), asyncio.get_running_loop()
+        """Return a report on an experiment in its present edition, at most a minute old."""
+        kept, loop = await self.call_store(self.read_kept, name), asyncio.get_running_loop()
         if name in self._reports:
             made, stamp, latest = self._reports[name]
             if loop.time() < made + _REPORT_SECONDS and stamp == kept.stamp:
@@ -345,17 +359,20 @@ class Backend:
             self._reports[name] = loop.time(), kept.stamp, latest
             return latest
 
-        return await self._once("reported", name, work)
+        return await self._once("reported on", name, work)
 
-    def unit(
-        self, experiment: Experiment, name: str, context: str | None, error: float
+    def read_unit(
+        self, experiment: Experiment, unit: str, context: str | None, error: float
     ) -> dict[str, Any]:
-        """Return all that is known of a unit, as of its last event."""
-        row = self.store.unit((experiment.id, name)) if _is_name(name) else None
-        if row is None or row.state is None:
-            raise _unknown_unit(name)
-        agent, _ = unpack_unit(experiment, name, row.state)
-        return {**seen(agent, name), "events": row.steps, **beliefs(agent, context, error)}
+        """Return all that is known of a unit as of its last event, in a thread.
+
+        ``error`` is the probability with which its verdict may be wrong.
+        """
+        row = self.store.unit((experiment.id, unit)) if _is_name(unit) else None
+        if row is None or row.state is None:  # without a state, its first request was refused
+            raise _unknown_unit(unit)
+        agent, _ = unpack_unit(experiment, unit, row.state)
+        return {**seen(agent, unit), "events": row.steps, **beliefs(agent, context, error)}
 
     async def log(self, id: int, after: int) -> list[Logged]:
         """Return a page of an experiment's log."""
@@ -379,7 +396,7 @@ def _unknown_unit(name: str) -> MissingError:
 
 
 def _is_name(text: str) -> bool:
-    """Tell whether an experiment or a unit may have this name: a database does not take any."""
+    """Tell whether an experiment or a unit may have this name: not every text may be stored."""
     try:
         return bool(short_name("it", text))
     except InputError:
@@ -387,7 +404,10 @@ def _is_name(text: str) -> bool:
 
 
 def _prepare(kept: Kept) -> Experiment:
-    """Return an experiment that has decided once, so that its policy is prepared and compiled."""
+    """Return an experiment whose policy is prepared, and compiled if need be.
+
+    For that, it decides once for a unit that is thrown away.
+    """
     experiment = Experiment.from_kept(kept)
     experiment.agent("").ask(next(iter(experiment.problem.contexts), None))
     return experiment

@@ -1,9 +1,10 @@
 """One batch: requests that are served in one transaction, and answered after it.
 
 `handle_together` checks contexts and arms, locks the units that the requests need, steps them in
-the order of the requests, writes, commits, and returns the answers. Requests that were checked by
-another edition of their experiment than the store has get a `StaleError`. An answer does not depend
-on requests for other units in its batch. `fpbandits.service.batcher` collects the batches.
+the order of the requests, writes, commits, and returns the answers. If the store has another
+edition of an experiment (another `Stamp`) than the one by which a request was checked, the request
+gets a `StaleError`. An answer does not depend on requests for other units in its batch.
+`fpbandits.service.batcher` collects the batches.
 """
 
 from __future__ import annotations
@@ -83,17 +84,17 @@ def handle_together(
     recent = Recent() if recent is None else recent
     stamps = {experiment.stamp for experiment, _ in work}
     requests = [_checked(experiment, request) for experiment, request in work]
-    asked, touched, keys = set[UnitKey](), set[UnitKey](), set[tuple[UnitKey, str]]()
+    asked, touched, request_keys = set[UnitKey](), set[UnitKey](), set[tuple[UnitKey, str]]()
     for (experiment, request), checked in zip(work, requests, strict=True):
         unit_key = experiment.id, request.unit
-        # Units are added to the store if they are asked for, but not for a request to be refused.
+        # The store adds a row for the unit of an `Ask`, unless that is sure to be refused.
         may_decide = isinstance(checked, Ask) and experiment.status == OPEN
         (asked if may_decide else touched).add(unit_key)
         if isinstance(checked, Ask) and checked.key is not None:
-            keys.add((unit_key, checked.key))
-    locked = sorted(stamps), sorted(asked), sorted(touched - asked), sorted(keys)
-    with warnings.catch_warnings(), store.transaction(*locked) as transaction:
-        warnings.simplefilter("ignore")  # an agent's warnings are for people
+            request_keys.add((unit_key, checked.key))
+    wanted = sorted(stamps), sorted(asked), sorted(touched - asked), sorted(request_keys)
+    with warnings.catch_warnings(), store.transaction(*wanted) as transaction:
+        warnings.simplefilter("ignore")  # those of agents are for whoever calls them from Python
         batch = _Batch(transaction, recent)
         outcomes: list[Outcome] = []
         for (experiment, _), checked in zip(work, requests, strict=True):
@@ -120,7 +121,7 @@ def handle_together(
 
 
 def _checked(experiment: Experiment, request: Request) -> Request | InputError:
-    """Return a request with `Experiment.eligible` of its arms, or what is wrong in it."""
+    """Return a request with its eligible arms in the problem's order, or what is wrong in it."""
     if not isinstance(request, Ask):
         return request
     try:
@@ -135,7 +136,8 @@ def _checked(experiment: Experiment, request: Request) -> Request | InputError:
 class _Batch:
     """The units of a transaction as they are stepped, and those that failed.
 
-    A unit that cannot be read, or fails inside, is left as it was: it concerns nobody else.
+    If a unit cannot be read, or a step raises an unexpected error, the unit stays as the store has
+    it, and other units are served as if nothing had happened.
     """
 
     def __init__(self, transaction: Transaction, recent: Recent) -> None:
@@ -164,7 +166,7 @@ class _Batch:
             return self._fail(unit_key, error)
 
     def changes(self) -> dict[UnitKey, Change]:
-        """Return what is to be written: the units with new events. One may fail as it is packed."""
+        """Return the units with new events, packed to be written, without those that fail then."""
         changes: dict[UnitKey, Change] = {}
         for unit_key, unit in self.units.items():
             if unit.events and unit_key not in self.failed:
@@ -179,7 +181,7 @@ class _Batch:
         experiment_id, unit_name = unit_key
         extra = {"experiment": experiment_id, "detail": f"unit {unit_name!r}"}
         _logger.error("a unit failed", exc_info=error, extra=extra)
-        failed = Error("this unit's request failed inside; the server's log says how")
+        failed = Error("an internal error stopped this unit's request; see the server's log")
         self.failed[unit_key] = failed
         return failed
 
@@ -192,10 +194,10 @@ class _Batch:
         transaction, unit_key = self._transaction, (experiment.id, unit_name)
         row = transaction.rows.get(unit_key)
         if row is None:
-            return Unit(experiment, unit_name, 0, None, {}, lambda number: ())
+            return Unit(experiment, unit_name, 0, None, {}, lambda decision: ())
 
-        def resolutions(number: int) -> Sequence[Event]:
-            return transaction.resolutions(row.id, number)
+        def resolutions(decision: int) -> Sequence[Event]:
+            return transaction.resolutions(row.id, decision)
 
         decided = transaction.decided.get(unit_key, {})
         unit = self._recent.take(experiment, unit_name, row)

@@ -203,11 +203,11 @@ class Experiment:
         if self.status == CLOSED:
             raise ConflictError(f"{quote(self.name)} is closed: it takes rewards, no new decisions")
 
-    def stored(self, kept: Kept) -> Experiment:
+    def as_kept(self, kept: Kept) -> Experiment:
         """Return the same experiment as a store keeps it; the prepared policy is shared."""
         return self._changed(**kept.changing())
 
-    def limited(self, most_pending: int) -> Experiment:
+    def with_most_pending(self, most_pending: int) -> Experiment:
         """Return the same experiment with another limit; the prepared policy is shared."""
         return self._changed(most_pending=most_pending)
 

@@ -288,7 +288,7 @@ async def _list(backend: Backend, request: Request) -> Response:
 @_endpoint("GET", _EXPERIMENT, 404, 503, answer=EXPERIMENT)
 async def _show(backend: Backend, request: Request, name: str) -> Response:
     """Show an experiment."""
-    return _json((await backend.call_store(backend.kept, name)).shown())
+    return _json((await backend.call_store(backend.read_kept, name)).shown())
 
 
 @_endpoint("POST", f"{_EXPERIMENT}/close", 404, 409, 503, role="admin", answer=EXPERIMENT)
@@ -329,7 +329,9 @@ async def _unit(backend: Backend, request: Request, name: str, unit: str) -> Res
     context = query.get("context")
     if context is not None:
         experiment.check_context(context)
-    return _json(await backend.call_store(backend.unit, experiment, unit, context, false_alarm))
+    return _json(
+        await backend.call_store(backend.read_unit, experiment, unit, context, false_alarm)
+    )
 
 
 @_endpoint("GET", f"{_EXPERIMENT}/report", 404, 409, 503, role="admin", answer=messages.REPORT)
@@ -342,7 +344,7 @@ async def _report(backend: Backend, request: Request, name: str) -> Response:
 async def _log(backend: Backend, request: Request, name: str) -> Response:
     """Stream every event after a position in the log, in order, one JSON per line."""
     after = LOG_QUERY["after"].check("after", request.query_params.get("after", "0"))
-    kept = await backend.call_store(backend.kept, name)
+    kept = await backend.call_store(backend.read_kept, name)
     control = Control.of(kept.definition)
 
     async def lines(page: list[Logged]) -> AsyncIterator[bytes]:

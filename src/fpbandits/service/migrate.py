@@ -173,7 +173,7 @@ def migrate(
         kept, _ = store.add_experiment(
             wanted.name, wanted.definition, wanted.revision, status=MIGRATING
         )
-        experiment = wanted.stored(kept)
+        experiment = wanted.as_kept(kept)
         if kept.status != MIGRATING:
             experiment.check_serving()
         with whole_history(store, kept_source) as history:

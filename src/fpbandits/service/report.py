@@ -1,14 +1,18 @@
 """`report`: how an experiment is doing, and how its policy compares with the control group.
 
-Everything is as of one moment. Counts and sums come from the log, what units believe from their
-states. Rewards are those that count in the log: the reward that came, or the default instead.
-`fpbandits.service.comparison` has the theorem behind the interval.
+Everything is read at one moment. Counts and sums come from the log; the units' likeliest models
+come from their states. The reward of a decision is the one that came in time, or the experiment's
+default reward if the decision expired. The groups are compared at *looks*: when the experiment has
+so many rewards for the first time. `fpbandits.service.comparison` has the theorem behind the
+interval.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter, defaultdict
+from collections.abc import Mapping
+from itertools import starmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +49,16 @@ class _Sums(NamedTuple):
         return {"decisions": self.decisions, "rewards": self.rewards, "mean_reward": average}
 
 
+class _Newer(NamedTuple):
+    """A unit with rewards since the last look: how many, their sum, and the last one's place."""
+
+    number: int
+    rewards: int
+    total: float
+    last_seq: int
+    last_time: float
+
+
 def report(store: Store, name: str, *, error: float = 0.05, most_units: int = EVERY_UNIT) -> Report:
     """Report on an experiment.
 
@@ -53,10 +67,11 @@ def report(store: Store, name: str, *, error: float = 0.05, most_units: int = EV
     store, name
         The experiment.
     error
-        The probability that any interval against the control group is wrong, at all looks together.
+        The probability, at most, that one or more of the intervals, over all looks, miss the true
+        difference.
     most_units
-        How many units' states are read at most, for what they believe. If there are more units,
-        at least half as many are read, spread evenly over all.
+        How many units' states are read at most. If there are more units, at least ``most_units``/2
+        are read, spread evenly over all.
     """
     (kept,) = experiments_of(store, name)
     experiment = Experiment.from_kept(kept)
@@ -117,15 +132,17 @@ def _beliefs(
 ) -> Report:
     """Return sums by the units' likeliest models, and two alarms: misfits and blocked rewards."""
     models: defaultdict[str, _Sums] = defaultdict(_Sums)
-    units, looked_at, misfits, blocked = Counter[str](), 0, 0, 0
+    units, units_read, misfits, blocked = Counter[str](), 0, 0, 0
+    # States that another revision of the rule wrote cannot be read.
+    states = history.rows("some_states", most_units) if experiment.is_current else ()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for unit, state in history.rows("some_states", most_units) if experiment.is_current else ():
+        for unit, state in states:
             try:
                 agent, _ = unpack_unit(experiment, unit, state)
             except Error:  # it cannot be read
                 continue
-            looked_at += 1
+            units_read += 1
             misfits += agent.misfits
             blocked += sum(waiting.rewards for waiting in agent.blocked.values())
             try:
@@ -136,7 +153,7 @@ def _beliefs(
             units[likeliest] += 1
             models[likeliest] = models[likeliest].plus(*by_unit.get(unit, _Sums()))
     return {
-        "looked_at": looked_at,
+        "looked_at": units_read,
         "misfits": misfits,
         "blocked": blocked,
         "models": {
@@ -149,40 +166,46 @@ def _beliefs(
 def _over_time(
     history: History, experiment: Experiment, in_control: set[int] | None, error: float
 ) -> list[Report]:
-    """Return the mean rewards at every look so far, and the intervals if there is a control."""
+    """Return the mean rewards at every look so far, and the intervals if there is a control group.
+
+    ``in_control`` has the numbers of its units.
+    """
     past = list[Report]()
-    before = after = 0
-    decisions, sums = Counter[int](), Counter[int]()
+    read = last_seq = 0  # how many rewards were read, and the place of the last one in the log
+    counts, sums = Counter[int](), defaultdict[int, float](float)
     for look, rewards in enumerate(looks(), 1):
-        newer = list(history.rows("rewards_since", after, rewards - before))
-        if sum(count for _, count, *_ in newer) < rewards - before:
+        newer = list(starmap(_Newer, history.rows("rewards_since", last_seq, rewards - read)))
+        if sum(unit.rewards for unit in newer) < rewards - read:
             return past
-        for unit, count, total, *_ in newer:
-            decisions[unit] += count
-            sums[unit] += total
-        before, after = rewards, max(seq for _, _, _, seq, _ in newer)
-        point: Report = {"rewards": rewards, "time": max(time for *_, time in newer)}
+        for unit in newer:
+            counts[unit.number] += unit.rewards
+            sums[unit.number] += unit.total
+        read, last_seq = rewards, max(unit.last_seq for unit in newer)
+        point: Report = {"rewards": rewards, "time": max(unit.last_time for unit in newer)}
         if in_control is None:
-            point["mean_reward"] = sums.total() / rewards
+            point["mean_reward"] = sum(sums.values()) / rewards
         else:
-            policy = sorted(unit for unit in decisions if unit not in in_control)
-            control = sorted(unit for unit in decisions if unit in in_control)
+            policy = sorted(number for number in counts if number not in in_control)
+            control = sorted(number for number in counts if number in in_control)
             groups = [
-                (_column(decisions, units), _column(sums, units))
-                for units in (policy, control)
-                if units
+                (_column(counts, numbers), _column(sums, numbers))
+                for numbers in (policy, control)
+                if numbers
             ]
             point |= _compare(experiment, groups, error_at(look, error))
         past.append(point)
     raise AssertionError("looks never end")
 
 
-def _column(numbers: Counter[int], units: list[int]) -> Floats:
-    return np.array([numbers[unit] for unit in units], float)
+def _column(values: Mapping[int, float], numbers: list[int]) -> Floats:
+    return np.array([values[number] for number in numbers], float)
 
 
 def _compare(experiment: Experiment, groups: list[tuple[Floats, Floats]], error: float) -> Report:
-    """Return the mean rewards of both groups at a look, and their difference with an interval."""
+    """Return the mean rewards of both groups at a look, and their difference with an interval.
+
+    ``groups`` has the number and the sum of rewards of each unit, of the policy and of the control.
+    """
     if len(groups) < 2:
         return {"policy": None, "control": None, "difference": None, "interval": None}
     policy, control = (mean(*group) for group in groups)
@@ -191,7 +214,7 @@ def _compare(experiment: Experiment, groups: list[tuple[Floats, Floats]], error:
     if not experiment.problem.rewards.bounded:
         return means | {"interval": None}
     scale = high - low
-    units = [(decisions, (sums - low * decisions) / scale) for decisions, sums in groups]
-    width = scale * half_width(units, error)
+    rescaled = [(counts, (sums - low * counts) / scale) for counts, sums in groups]  # to [0, 1]
+    width = scale * half_width(rescaled, error)
     interval = [max(-scale, policy - control - width), min(scale, policy - control + width)]
     return means | {"interval": interval}

@@ -12,14 +12,14 @@ reward   its reward came, and counts
 forgot   it was given up
 expired  ``reward_wait`` had passed: the default reward counts, or it is forgotten
 late     its reward came after that, and does not count
-observed history that another experiment decided; see `migrate`
-clock    the database's clock had gone back: pending decisions expire ``reward_wait`` from now
+observed a decision of another experiment counts here, with its reward; see `migrate`
+clock    the database's clock had gone back: no pending decision waits longer than ``reward_wait``
 erased   all events before it were deleted, and the unit knows nothing; its numbers go on
 ======== ======================================================================================
 
 Decisions of a unit are numbered from 0, its events from 1. A decision whose time has passed expires
-at the next request for its unit, before that is served; `sweep` requests it for units that nobody
-asks for.
+at the next request for its unit, before that is served; `fpbandits.service.sweep` sends an `Expire`
+to units without requests.
 
 Some events happen to an experiment, not to a unit: `ADOPTED`, `CLOSED`, `REOPENED`.
 """
@@ -50,8 +50,10 @@ DECISION, REWARD, FORGOT, EXPIRED, LATE, OBSERVED, CLOCK, ERASED = KINDS = (
 )
 """Kinds of events of a unit; see the module's docstring."""
 
+_RESOLUTIONS = REWARD, FORGOT, EXPIRED, LATE
+
 ADOPTED = "adopted"
-"""The event that an experiment is decided by another revision of its rule."""
+"""From this event on, another revision of the policy's rule makes the experiment's decisions."""
 
 CLOSED = "closed"
 """The event that an experiment takes no more decisions."""
@@ -62,7 +64,7 @@ REOPENED = "reopened"
 _WAS_ERASED = "was erased: its reward can no longer count"
 
 CLOCK_TOLERANCE = 1.0
-"""Seconds by which a clock may go back without a remark."""
+"""Seconds by which the clock may go back without a *clock* event."""
 
 
 class Event(NamedTuple):
@@ -71,12 +73,13 @@ class Event(NamedTuple):
     Attributes
     ----------
     step
-        Its number among the events of its unit, from 1.
+        Its number among the events of its unit, from 1; 0 for the events of an experiment.
     kind
         What happened.
     number
-        The number of the decision concerned. For *observed* its index in the history, for *erased*
-        how many decisions there had been, for *adopted* the new revision.
+        The number of the decision concerned. For *observed* its index in the history, for *clock*
+        the same as ``step``, for *erased* how many decisions there had been, for the events of an
+        experiment the revision.
     key, arm, context, probability
         For *decision* the caller's key, and what was decided; for *observed* what another
         experiment decided. The probability is 1 for a policy that is not randomised, and None where
@@ -129,8 +132,8 @@ def experiment_event(kind: str, revision: int, now: float) -> Event:
     return Event(0, kind, revision, *nothing, now, __version__, revision)
 
 
-def without_jump(due: Iterable[tuple[int, float]], wait: float, now: float) -> Due:
-    """Return when decisions expire after the clock has gone back: at most ``wait`` from now."""
+def cap_due(due: Iterable[tuple[int, float]], wait: float, now: float) -> Due:
+    """Return the same, but no time later than ``wait`` from now: the clock has gone back."""
     return deque((number, min(until, now + wait)) for number, until in due)
 
 
@@ -161,9 +164,9 @@ class Unit:
     steps, state
         The number of its events so far, and the text of `pack_unit`; 0 and None for a new one.
     decided
-        Its decisions by key, for the keys of the requests to come.
+        The *decision* events that were made under the keys of this transaction's requests, by key.
     resolutions
-        Returns all events of a decision but the decision itself, by its number.
+        Takes the number of a decision, and returns its other events in the store.
     """
 
     def __init__(
@@ -183,9 +186,10 @@ class Unit:
     def begin(
         self, decided: dict[str, Event], resolutions: Callable[[int], Sequence[Event]]
     ) -> None:
-        """Begin another transaction: without new events."""
+        """Begin another transaction, with an empty list of new events."""
         self.events: list[Event] = []
-        self.erase: Erase | None = None
+        # The request that erased the unit in this transaction: the store deletes what it names.
+        self.erasure: Erase | None = None
         self._decided, self._resolutions = decided, resolutions
 
     def pack(self) -> str:
@@ -198,7 +202,10 @@ class Unit:
         return self._due[0][1] if self._due else None
 
     def step(self, request: Request, now: float) -> Answer:
-        """Handle a request, and return its answer; an `InputError` changes nothing but expiries."""
+        """Handle a request, and return its answer.
+
+        If it raises an `InputError`, nothing has changed but that due decisions have expired.
+        """
         self._expire(now)
         match request:
             case Ask():
@@ -244,6 +251,7 @@ class Unit:
             decision = self.agent.ask(request.context, request.among)
             arm, probability = decision.arm, decision.probability
         else:
+            # A unit of the control group always gets the same arm.
             decision = self.agent.follow(control, request.context, request.among)
             arm, probability = control, 1.0
         self._pending += 1
@@ -268,7 +276,8 @@ class Unit:
             raise self._unknown(number) from None
         except ConflictError:
             return self._tell_again(number, reward, now)
-        except InputError as error:  # it names the decision as the agent does
+        except InputError as error:
+            # The place begins with the agent's name of the decision: put ours there.
             raise error.at(*self._place(number), dropping=1) from None
         self._resolve(number)
         self._note(REWARD, number, now, reward)
@@ -306,6 +315,7 @@ class Unit:
             if REWARD in earlier:
                 rewarded = "has its reward already: it cannot be forgotten"
                 raise self._conflict(number, rewarded) from None
+            # If it had expired, the request to forget it comes too late, as a reward would.
             return self._status(number, "forgotten" if FORGOT in earlier else "late")
         self._resolve(number)
         self._note(FORGOT, number, now)
@@ -318,10 +328,11 @@ class Unit:
             raise MissingError(unknown, about=(("unit", self.name),))
         decisions = json.loads(self.agent.own_state())["next"]
         empty = self.experiment.agent_after(self.name, decisions)
-        # A unit that was erased and has not been asked for since has one event, its tombstone.
-        if len(request.events) > 1 or self.agent.own_state() != empty.own_state():
+        # ``request.events`` are all that the store has. If there is only a tombstone, and nothing
+        # since, the unit is erased already.
+        if len(request.events) > 1 or self.events or self.agent.own_state() != empty.own_state():
             self.agent, self._due, self._pending = empty, deque(), 0
-            self.erase, self._decided, self._resolutions = request, {}, lambda number: ()
+            self.erasure, self._decided, self._resolutions = request, {}, lambda number: ()
             self.events = []
             self._note(ERASED, decisions, now)
         return {"unit": self.name, "status": "erased"}
@@ -332,7 +343,7 @@ class Unit:
         if wait is None or not self._due:
             return
         if self._due[-1][1] > now + wait + CLOCK_TOLERANCE:
-            self._due = without_jump(self._due, wait, now)
+            self._due = cap_due(self._due, wait, now)
             self._note(CLOCK, self.steps + 1, now)
         while self._due and self._due[0][1] <= now:
             number, _ = self._due.popleft()
@@ -353,7 +364,11 @@ class Unit:
     def _resolutions_of(self, number: int) -> dict[str, Event]:
         """Return what became of a decision, by kind: in the store, and in this transaction."""
         events = [*self._resolutions(number), *self.events]
-        return {event.kind: event for event in events if event.number == number}
+        return {
+            event.kind: event
+            for event in events
+            if event.number == number and event.kind in _RESOLUTIONS
+        }
 
     def _status(self, number: int, status: str) -> Answer:
         return {"decision": decision_name(self.name, number), "status": status}

@@ -84,7 +84,7 @@ class Change(NamedTuple):
     def of(cls, id: int, unit: Unit) -> Change:
         """Return what became of a unit, which has this number in the store."""
         state, due = unit.pack(), unit.due
-        return cls(unit.experiment.id, id, unit.steps, state, due, unit.events, unit.erase)
+        return cls(unit.experiment.id, id, unit.steps, state, due, unit.events, unit.erasure)
 
 
 class Logged(NamedTuple):

@@ -32,9 +32,9 @@ from fpbandits.service.step import (
     REWARD,
     Due,
     Event,
+    cap_due,
     pack_unit,
     unpack_unit,
-    without_jump,
 )
 from fpbandits.service.store import History, Store
 
@@ -201,7 +201,7 @@ def follow(
         if wait is not None and event.kind == DECISION:
             due.append((event.number, event.time + wait))
         elif wait is not None and event.kind == CLOCK:
-            due = without_jump(due, wait, event.time)
+            due = cap_due(due, wait, event.time)
         elif wait is not None and event.kind != OBSERVED:
             due = Due((number, time) for number, time in due if number != event.number)
         try:

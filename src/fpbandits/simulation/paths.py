@@ -14,16 +14,16 @@ from fpbandits.errors import InputError
 from fpbandits.problem.problem import Problem
 
 MOST_MOVES = 20_000_000
-"""The largest expected number of moves of a path: it is kept in memory."""
+"""The largest expected number of moves: all moves of a path are kept in memory."""
 
 
 def check_length(problem: Problem, horizon: int) -> None:
-    """Refuse a horizon in which a truth that moves may do so too often."""
+    """Refuse a horizon in which the truth may move more than `MOST_MOVES` times on average."""
     assert problem.transitions is not None
     leaving = 1 - np.diag(problem.transitions).min()
     if horizon * leaving > MOST_MOVES:
         raise InputError(
-            f"the truth of {problem.name} moves about {horizon * leaving:,.0f} times in "
+            f"the truth of {problem.name} may move some {horizon * leaving:,.0f} times in "
             f"{horizon:,} plays: with transitions, horizon may be "
             f"{int(MOST_MOVES / leaving):,} at most",
             about=("horizon",),
@@ -31,21 +31,25 @@ def check_length(problem: Problem, horizon: int) -> None:
 
 
 def draw_path(
-    problem: Problem, begins: int, horizon: int, seed: int, run: int
+    problem: Problem, first: int, horizon: int, seed: int, run: int
 ) -> tuple[Counts, Counts]:
-    """Return when each stage of a run's truth begins, and the index of the model true then."""
+    """Draw the models that are true in turn in a run; ``first`` is that of the first play.
+
+    Returns the plays, from 0 on, at which a model becomes true, and the indices of these models.
+    """
     assert problem.transitions is not None
     moves, random = np.array(problem.transitions), path_stream(seed, run)
     leaving = 1 - np.diag(moves)
     np.fill_diagonal(moves, 0.0)
     upto: Floats = np.cumsum(moves, axis=1)
-    starts, rows, start, model = [0], [begins], 0, begins
-    while min(leaving[model], upto[model, -1]) > 0:  # rounding may leave a little of one alone
+    starts, models, start, model = [0], [first], 0, first
+    # Both are the probability of leaving, but for rounding, by which only one of them may be 0.
+    while min(leaving[model], upto[model, -1]) > 0:
         start += int(random.geometric(leaving[model]))
         if start >= horizon:
             break
         drawn = random.random() * upto[model, -1]
         model = int(np.searchsorted(upto[model], drawn, side="right"))
         starts.append(start)
-        rows.append(model)
-    return np.array(starts), np.array(rows)
+        models.append(model)
+    return np.array(starts), np.array(models)

@@ -35,11 +35,12 @@ _MOST_PAIRS = 1_000
 """Pairs in the program; if there are more, those that cost most to tell apart are taken."""
 
 _BUDGET = 1e10
-"""About how many multiplications all pairs together may take in each stage of `bracket`, before the
-allowances that `Beliefs.of` adds; one pair may take at most a hundredth of this budget."""
+"""About how many multiplications all pairs together may take in each of the `stages`; `Beliefs.of`
+may take somewhat more. One pair may take at most a hundredth of it."""
 
 _LOG_ODDS = np.linspace(-15, 15, 61)
-"""The beliefs that the prior may be split into: their log-odds between the two models of a pair."""
+"""The beliefs that the prior may be split into: log-odds of a pair's second model against its
+first."""
 
 _PATIENCE = 0.1
 """Seconds between two reports of progress."""
@@ -63,15 +64,17 @@ def floor_by_pairs(
     stopped = Event()
 
     def solve(number: int) -> Floats:
-        """Return bounds from the beliefs of a pair: [time, belief]."""
+        """Return lower bounds on V at the beliefs of a pair: [time, belief]."""
 
         def note(share: float) -> None:
             done[number] = share
             if stopped.is_set():
                 raise CancelledError
 
+        # These two models only. They are bounded at all of `_LOG_ODDS`, whatever their prior.
         two_models = replace(problem, prior=None).reordered(pairs[number], arms)
         best_by_plays, best = {}, np.zeros(len(_LOG_ODDS))
+        # `follow` stops at every time, and also where a stage ends.
         for lower in follow(Lower, stages(two_models, times[-1], budget), times, note):
             # Regret never falls as plays are added; a bound may, where a coarser grid begins.
             best_by_plays[lower.plays] = best = np.maximum(best, lower.at(_LOG_ODDS))
@@ -89,10 +92,10 @@ def floor_by_pairs(
     values = np.concatenate([future.result() for future in futures], axis=1)  # [time, belief]
     of_a_pair = np.column_stack([expit(-_LOG_ODDS), expit(_LOG_ODDS)])
     probabilities = np.tile(of_a_pair, (len(pairs), 1))
-    models = np.repeat(pairs, len(of_a_pair), axis=0)  # both: [belief, 2]
-    numbers = np.arange(len(models)).repeat(2)
+    models = np.repeat(pairs, len(of_a_pair), axis=0)  # [belief, 2], as `probabilities` is
+    columns = np.arange(len(models)).repeat(2)
     beliefs = csr_array(
-        (probabilities.ravel(), (models.ravel(), numbers)), (len(prior), len(models))
+        (probabilities.ravel(), (models.ravel(), columns)), (len(prior), len(models))
     )
     found = []
     for values_at_time in values:
@@ -118,8 +121,9 @@ def costly_pairs(problem: Problem) -> Ints:
     pairs = pairs[least_loss > 0]
     if len(pairs) <= _MOST_PAIRS:
         return pairs
-    # What a nat costs if both models are equally likely: the mean loss of a play over the mean
-    # information, of the context and arm where it is cheapest. 0/0 is a play that tells nothing.
+    # The price of a nat: the loss of a play divided by its information, both averaged over the two
+    # models (the halves cancel). The price of a pair is that of its cheapest context and arm. A
+    # play that costs nothing and tells nothing, 0/0, counts as infinitely dear.
     nats = np.stack([problem.rewards.divergence(m, np.arange(models)) for m in range(models)])
     first, second = pairs.T
     with np.errstate(divide="ignore", invalid="ignore"):

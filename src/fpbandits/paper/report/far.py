@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def meeting_text(material: Material) -> str:
-    """Return in words when Thompson sampling would reach FP-UCB's regret: 24 permutations."""
+    """Say when Thompson sampling would reach FP-UCB's regret, in the setting of 24 permutations."""
     log = material.meeting("permutations")
     return "only beyond T = 10¹⁰⁰" if log > 100 else f"near T = {as_written(power_text(log))}"
 
@@ -27,8 +27,11 @@ def meeting_text(material: Material) -> str:
 def five_problems(
     material: Material, *, policy: str, band: str | None, left: float, y: tuple[float, float]
 ) -> Figure:
-    """Draw a policy's regret in the paper's five settings; ``left`` and ``y`` limit the axes."""
-    title = f"{drawing.POLICY_NAMES[policy]}: bounded and logarithmic"
+    """Draw a policy's regret in the paper's five settings; ``left`` and ``y`` limit the axes.
+
+    All settings have the same horizon and runs.
+    """
+    title = f"{drawing.POLICY_NAMES[policy]}: bounded in some settings, logarithmic in others"
     figure, axes = drawing.canvas(title, y="regret (log scale)")
     for name, colour in drawing.SETTING_COLOURS.items():
         result, label = material.result(name, policy, "far"), SETTINGS[name].title
@@ -38,7 +41,7 @@ def five_problems(
 
 
 def rivals(material: Material) -> Figure:
-    """Mark the mean regret of four policies at T = 10¹², the last time that all have."""
+    """Mark the mean regret of four policies at T = 10¹², which the runs of all four reach."""
     title = "Mean regret at T = 10¹²"
     figure, axes = drawing.canvas(title, x="regret (log scale)", y="", height=3.9)
     markers = {"frugal": "D", "fp-ucb": "o", "thompson": "^", "ucb1": "s"}
@@ -49,9 +52,9 @@ def rivals(material: Material) -> Figure:
             drawing.draw_mark(axes, mean, row, marker, colour, label)
     axes.set_xscale("log")
     titles = [SETTINGS[name].title for name in drawing.SETTING_COLOURS]
-    drawing.name_rows(axes, titles, above=1.3)
+    drawing.name_rows(axes, titles, above=1.3)  # room for the legend
     most, fewest = (material.result("two-1", name, "far").runs for name in ("fp-ucb", "frugal"))
-    caption = f"means of {most:,} runs, of frugal and UCB1 {fewest:,}"
+    caption = f"means of {most:,} runs (frugal and UCB1: {fewest:,})"
     return drawing.finish(figure, axes, caption, ncols=2, loc="upper center")
 
 
@@ -71,6 +74,7 @@ def late_logarithm(material: Material) -> Figure:
         linewidth=1.6,
         label="FP-UCB",
     )
+    # Theorem 2 where any arm may be played to tell models apart, not only the candidates A.
     upper, lower = case.theorem1.corrected.log_coefficient, case.theorem2.all_arms.coefficient
     axes.axhline(upper, color=drawing.GREY, linestyle="--", label="Theorem 1: at most, in the end")
     axes.axhline(lower, color=drawing.GREY, linestyle=":", label="Theorem 2: at least, in the end")
@@ -83,8 +87,12 @@ def late_logarithm(material: Material) -> Figure:
 
 
 def crossing(material: Material) -> Figure:
-    """Draw UCB1's regret less FP-UCB's, and mark where their means cross."""
-    figure, axes = drawing.canvas("UCB1's regret less FP-UCB's", y="difference in regret")
+    """Draw UCB1's regret minus FP-UCB's, and mark where their means cross.
+
+    They cross within the paper's horizon, so these are the ``near`` runs, with more times. All
+    settings have the same horizon and runs.
+    """
+    figure, axes = drawing.canvas("UCB1's regret minus FP-UCB's", y="difference in regret")
     lowest = 0.0
     for name in ("permutations", "grid-6", "grid-4"):
         times, difference = material.difference(name, "ucb1", "fp-ucb", "near")
@@ -121,9 +129,9 @@ def meets_thompson(material: Material) -> Figure:
     figure, axes = drawing.draw_over_log_time(SETTINGS["permutations"].title, curves)
     ours, theirs = (float(curves[policy].mean_regret(policy)[-1]) for policy in curves)
     log = material.meeting("permutations")
-    extrapolated = [curves["thompson"].horizon, 10**log]
-    axes.plot(extrapolated, [theirs, ours], "--", color=GREEN, linewidth=1.5)
-    axes.plot(extrapolated, [ours, ours], "--", color=BLUE, linewidth=1.5)
+    times = [curves["thompson"].horizon, 10**log]  # extrapolated between these
+    axes.plot(times, [theirs, ours], "--", color=GREEN, linewidth=1.5)
+    axes.plot(times, [ours, ours], "--", color=BLUE, linewidth=1.5)
     axes.plot([10**log], [ours], "o", color="0.2", markersize=6, label=meeting_text(material))
     axes.set_xlim(1, 10 ** (log + 1))
     axes.set_ylim(top=1.4 * ours)

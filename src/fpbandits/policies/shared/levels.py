@@ -27,17 +27,17 @@ class Theta(NamedTuple):
     ----------
     by_law
         Whether models are weighed by statistics of rewards, with ``base`` and ``cost``, and not by
-        sums alone. False also where the sum is all that a law depends on (Bernoulli rewards).
+        sums alone. False also where sums are sufficient statistics (Bernoulli rewards).
     normal
-        Whether rewards are normal, with deviation ½, and not in [0, 1].
+        Whether rewards are normal, with deviation ½, and so without a range; others are in [0, 1].
     arms
         How many arms there are. Where a row is "by arm", with contexts it is by pair of a context
         and an arm: all arms in the first context, then all in the second, and so on.
     eligible
-        eligible[arm]: whether it may be played; all may, but for decisions `among` some.
+        eligible[arm]: whether it may be played. All may, unless Θ is `restricted`.
     best, top, is_best
-        [context, θ]: the best arm and its mean; which arms are best, is_best[arm, θ]. Of arms that
-        are eligible.
+        best[context, θ]: the first of the best arms, from 0 on in each context; top[context, θ]:
+        its mean; is_best[arm, θ]: whether an arm is one of the best. Of arms that are eligible.
     codes
         codes[arm, θ]: the index of the arm's level under θ.
     prior
@@ -46,7 +46,7 @@ class Theta(NamedTuple):
         levels[arm, level]: the mean. By arm, the number of its levels: further entries are unused.
     win, loss
         [arm, level]: what a reward of 1, and one of 0, costs in nats. Empty where models are
-        weighed ``by_law``, or rewards have no range.
+        weighed ``by_law``, or rewards are normal.
     base, cost
         [arm, level] and [arm, level, k]: what a play, and one unit of each statistic, costs in
         nats; see `fpbandits.families.base`. Empty where models are not weighed ``by_law``.
@@ -73,14 +73,14 @@ def theta(problem: Problem, *, by_law: bool = False) -> Theta:
     """Sort the laws of Θ into levels: by their means, or ``by_law`` by mean, base and costs."""
     means = problem.rewards.unit_means
     by_context = means.reshape(len(means), -1, len(problem.arms))
-    top = by_context.max(axis=2)
-    is_best = by_context >= top[:, :, np.newaxis] - TOLERANCE
+    is_best = by_context >= by_context.max(axis=2, keepdims=True) - TOLERANCE
     laws = means[:, :, np.newaxis]
     costs = problem.rewards.costs() if by_law else None
     if costs is not None:
         laws = np.concatenate([laws, costs[0][:, :, np.newaxis], costs[1]], axis=2)
     by_arm = [_distinct(laws[:, arm]) for arm in range(laws.shape[1])]
     counts = np.array([len(levels) for levels, _ in by_arm], np.int64)
+    # Unused entries are ½, which is a mean whose logarithms are finite.
     table = np.full((len(by_arm), counts.max(), laws.shape[2]), 0.5)
     for row, (levels, _) in zip(table, by_arm, strict=True):
         row[: len(levels)] = levels
@@ -112,7 +112,7 @@ def theta(problem: Problem, *, by_law: bool = False) -> Theta:
 
 
 def restricted(theta: Theta, context: int, among: Sequence[int]) -> Theta:
-    """Return Θ for a decision among some arms in a context: which is best, is best of these."""
+    """Return Θ for a decision among some arms in a context: its best arms are the best of these."""
     here, models = slice(context * theta.arms, (context + 1) * theta.arms), theta.best.shape[1]
     eligible, is_best = theta.eligible.copy(), theta.is_best.copy()
     best, top = theta.best.copy(), theta.top.copy()
@@ -149,7 +149,7 @@ def _distinct(laws: Floats) -> tuple[Floats, Ints]:
 
 
 class ThetaPolicy(Policy):
-    """A policy that prepares a `Theta`, under that name."""
+    """A policy whose prepared tuple has a `Theta`, as its field ``theta``."""
 
     knows = "Θ: what every arm pays under every model"
     prepared_type: ClassVar[Callable[..., Prepared]]

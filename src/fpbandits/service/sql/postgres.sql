@@ -198,7 +198,7 @@ SELECT kind FROM fpbandits.events
 WHERE experiment = %s AND unit IS NULL AND kind IN ('closed', 'reopened') ORDER BY seq
 
 -- name: names
-SELECT id, name FROM fpbandits.units WHERE experiment = %s ORDER BY id
+SELECT id, name FROM fpbandits.units WHERE experiment = %s AND steps > 0 ORDER BY id
 
 -- name: some_states
 -- By rank: ids are shared by all experiments, so those of one may all be odd.

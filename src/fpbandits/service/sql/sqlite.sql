@@ -136,7 +136,7 @@ SELECT kind FROM events
 WHERE experiment = ? AND unit IS NULL AND kind IN ('closed', 'reopened') ORDER BY seq
 
 -- name: names
-SELECT id, name FROM units WHERE experiment = ? ORDER BY id
+SELECT id, name FROM units WHERE experiment = ? AND steps > 0 ORDER BY id
 
 -- name: some_states
 -- By rank: ids are shared by all experiments, so those of one may all be odd.
