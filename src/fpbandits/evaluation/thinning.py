@@ -12,14 +12,15 @@ Accepted rewards are distributed as those of the policy itself, and their number
 them: Binomial(n, c) for n rows. In a uniform log with K eligible arms in every row, c = 1/K, and
 every row is usable.
 
-**A log does not show that least propensity**, since it has those of the arms that were played only.
-In place of c we take an upper bound of it. An arm that the log never played in a context may have a
-propensity of 0 there: Thompson sampling never plays an arm that is best under no model. Such an arm
-is left out, and rows at which a policy asks for it are not accepted. Let ``drawn`` be how many of a
-row's eligible arms the log ever played in the row's context. All of them but the one played in this
-row share at most 1 − p_t, so the least likely has at most (1 − p_t)/(drawn − 1). The bound is the
-least of these numbers and of all p_t. An arm that was less likely than that in some row is accepted
-too seldom there.
+**A log does not show that least propensity**, since it holds the propensities of played arms only.
+From here on c is an upper bound of it. An arm that the log never played in a context may have a
+propensity of 0 there: Thompson sampling never plays an arm that is best under no model. The bound
+disregards such an arm. A row at which a policy asks for it is never accepted, so the equation above
+does not hold for it. Let ``drawn`` be the number of the row's eligible arms that the log played at
+least once in the row's context. But for the one played in this row, these ``drawn`` − 1 arms have
+at most 1 − p_t together, so the least likely of them has at most (1 − p_t)/(drawn − 1). The bound c
+is the least of these numbers and of all p_t. An arm that was less likely than c in some row is
+accepted too seldom there.
 
 **Contradictions.** We do not know an arm's propensity in rows that did not play it; it may have
 been 0. So a log can show that an arm was played more often than its propensities allow, but not
@@ -29,7 +30,7 @@ rows in which the arm was eligible. A second test takes all arms together: for e
 at most m arms of a row have a propensity above 1/(m + 1), so on average the sum of 1/p_t over all
 rows with p_t > 1/(m + 1) is at most m times the number of rows.
 
-A *pair* is a context and an arm. Arrays by pair have all arms in the first context first.
+A *pair* is a context and an arm: in arrays by pair, that with index context · arms + arm.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from typing import Any
 
 import numpy as np
 
-from fpbandits.core.arrays import Bools, Counts, Floats
+from fpbandits.core.arrays import Bools, Floats
 from fpbandits.core.checks import number_text
 from fpbandits.errors import InputError, counted
 from fpbandits.families.estimator import Codes
@@ -48,7 +49,7 @@ _DEVIATIONS = 6.0
 """A sum contradicts the propensities if it is off by more standard deviations than this …"""
 
 _SHARE = 0.1
-"""… and by more than this share of what is expected: rounded propensities are a little off."""
+"""… and by more than this share of what is expected: rounded propensities may be off by so much."""
 
 
 def uniform_propensities(log: Log) -> Floats:
@@ -72,18 +73,13 @@ def _choices(log: Log) -> Floats:
     return sizes[_set_of_rows(log)]
 
 
-def _possible(log: Log) -> tuple[Counts, Floats]:
-    """Return by pair in how many rows the arm was eligible, and the mean number of choices there.
-
-    For a pair that never was eligible, that mean is 1.
-    """
+def _sum_where_eligible(log: Log, by_row: Floats) -> Floats:
+    """Return by pair the sum of ``by_row`` over the rows in which the arm was eligible."""
     arms, contexts = len(log.arms), max(1, len(log.contexts))
     sets = eligible(log)
-    rows_of_set = np.zeros((contexts, len(sets)), np.int64)
-    np.add.at(rows_of_set, (log.pair // arms, _set_of_rows(log)), 1)
-    rows = (rows_of_set @ sets).reshape(-1)
-    choices = (rows_of_set * sets.sum(axis=1) @ sets).reshape(-1)
-    return rows, np.divide(choices, rows, out=np.ones(len(rows)), where=rows > 0)
+    sums = np.zeros((contexts, len(sets)))
+    np.add.at(sums, (log.pair // arms, _set_of_rows(log)), by_row)
+    return (sums @ sets).reshape(-1)
 
 
 def check_propensities(log: Log, propensity: Floats) -> None:
@@ -116,7 +112,7 @@ def drawn_pairs(log: Log) -> Bools:
 
 
 def least_propensity(log: Log, propensity: Floats) -> float:
-    """Return c: the largest value that the least propensity can have, as far as the log shows."""
+    """Return c, the upper bound of the least propensity."""
     by_context = drawn_pairs(log).reshape(-1, len(log.arms)).astype(np.int64)
     drawn = (by_context @ eligible(log).T)[log.pair // len(log.arms), _set_of_rows(log)]
     several = drawn > 1
@@ -128,46 +124,48 @@ def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
     """Refuse a log whose arms were not played as often as its propensities say.
 
     With ``uniform`` the log is said to have drawn all eligible arms of a row with equal
-    probability. Σ (1 − p_t)/p_t² over the rows that played an arm estimates the variance of Σ 1/p_t
-    over the same rows, without bias.
+    probability: then an arm's propensity is known in every row in which it was eligible, and too
+    few plays are a contradiction, too.
     """
     arms, pairs = len(log.arms), log.pairs
     inverse = 1 / propensity
-    rows, choices = _possible(log)
+    rows = _sum_where_eligible(log, np.ones(len(inverse)))
     played = np.bincount(log.pair, minlength=pairs)
     total = np.bincount(log.pair, inverse, pairs)
-    variance = np.bincount(log.pair, inverse**2 - inverse, pairs)  # (1 − p)/p² = 1/p² − 1/p
-    # An arm that was hardly played has too few rows to estimate its variance from. The variance is
-    # the sum of 1/q_t − 1 over the n rows in which the arm was eligible, q_t its probability there,
-    # and so by Jensen's inequality at least n·(1/q̄ − 1). The mean of 1/p_t over the rows that
-    # played the arm estimates 1/q̄. If none did, a uniform log still has all q_t; in others the arm
-    # is taken to be as unlikely as any arm ever was.
-    if_never = choices if uniform else np.full(pairs, inverse.max())
-    mean = np.divide(total, played, out=if_never, where=drawn_pairs(log))
-    deviation = np.sqrt(np.maximum(variance, rows * (mean - 1)))
-    # In a uniform log no arm has a propensity of 0, so too few plays are a contradiction, too.
-    off_by = np.abs(total - rows) if uniform else total - rows
-    is_off = _clearly_off(off_by, deviation, rows)
+    # Which rows play the arm is random, and so is Σ 1/p_t over them. Σ (1 − p_t)/p_t² over the same
+    # rows estimates its variance without bias. (1 − p)/p² = 1/p² − 1/p.
+    variance = np.bincount(log.pair, inverse**2 - inverse, pairs)
+    if uniform:
+        off_by = np.abs(total - rows)
+        # Of an arm that was hardly played the estimate is too small: here is the variance itself.
+        variance = np.maximum(variance, _sum_where_eligible(log, inverse - 1))
+        expected = _sum_where_eligible(log, propensity)
+    else:
+        off_by = total - rows
+        expected = rows * played / np.maximum(total, 1)  # total is at least played
+    is_off = _clearly_off(off_by, np.sqrt(variance), rows)
     if is_off.any():
         pair = max(np.flatnonzero(is_off).tolist(), key=lambda pair: off_by[pair] / rows[pair])
-        expected = counted(round(rows[pair] / mean[pair]), "row")
+        due = counted(round(expected[pair]), "row")
         raise _unbalanced(
-            f"{log.pair_names[pair]!r} was played in {played[pair]:,} of {rows[pair]:,} rows, "
-            f"where {'about' if uniform else 'at most'} {expected} would be expected",
+            f"{log.pair_names[pair]!r} was played in {played[pair]:,} of {rows[pair]:,.0f} rows, "
+            f"where {'about' if uniform else 'at most'} {due} would be expected",
             uniform,
         )
     if uniform:  # each propensity is 1/(number of eligible arms), so the second test cannot fail
         return
     for m in range(1, arms):
-        least = 1 / ((m + 1) * (1 - _SHARE))  # so that 0.17 is not above 1/6
-        above = propensity > least
-        # Of several arms together the same sum is at least the variance: a row plays one of them.
+        # A little above 1/(m + 1): a 1/6 that was rounded to 0.17 must not count as above 1/6.
+        threshold = 1 / ((m + 1) * (1 - _SHARE))
+        above = propensity > threshold
         summed, limit = float(inverse[above].sum()), m * len(inverse)
-        spread = float(np.sqrt((inverse[above] ** 2 - inverse[above]).sum()))
-        if _clearly_off(summed - limit, spread, limit):
+        # For several arms together this estimate is at least the variance on average: a row plays
+        # only one of them, so their parts of the sum are negatively correlated.
+        variance_above = float((inverse[above] ** 2 - inverse[above]).sum())
+        if _clearly_off(summed - limit, np.sqrt(variance_above), limit):
             raise _unbalanced(
                 f"{above.sum():,} of {len(above):,} rows have a propensity above "
-                f"{least:.2g}, where at most {round(above.sum() * limit / summed):,} would "
+                f"{threshold:.2g}, where at most {round(above.sum() * limit / summed):,} would "
                 "be expected",
                 uniform,
             )
@@ -186,8 +184,8 @@ def _unbalanced(found: str, uniform: bool) -> InputError:
             "arm was (propensity)"
         )
     return InputError(
-        f"the propensities do not fit the log: {found}. A propensity is how likely the arm that "
-        "was played was to be chosen in that row"
+        f"the propensities do not fit the log: {found}. A propensity is the probability with which "
+        "the arm that a row played was chosen there"
     )
 
 

@@ -2,19 +2,19 @@ r"""Frugality: buy information where it is cheapest, and none that comes for fre
 
 Let p be the posterior, θ̂ the likeliest model, and the *leader* the best arm of θ̂ (if several are
 best, the one of least expected loss). Playing arm i is expected to lose c_i = Σ_θ p(θ)·Δ_i(θ). If θ
-holds, playing the leader for good loses g(θ) per play: the *stake* of θ is p(θ)·g(θ). So before the
-leader is played for good, θ should be ruled out, unless it holds. If it does not hold, one play of
-arm i tells D̄_i(θ) nats against it on average. The *information value* of the arm is V_i:
+holds, playing the leader for good loses g(θ) per play: the *stake* of θ is p(θ)·g(θ). So θ should
+be ruled out before the leader is played for good. That takes plays that tell against θ if it does
+not hold: then one of arm i tells D̄_i(θ) nats on average. Its *information value* is V_i:
 
     D̄_i(θ) = Σ_{φ≠θ} w_θ(φ)·D_i(φ‖θ) / W_θ,
     V_i = Σ_θ p(θ)·g(θ)·W_θ·D̄_i(θ)/(1 + D̄_i(θ)),
     w_θ(φ) = p(φ)·e^{−⅛ Σ_j m_j·J_j(θ,φ)},    W_θ = Σ_{φ≠θ} w_θ(φ).
 
 D_i(φ‖θ) is the divergence of arm i's distribution under φ from that under θ: what a play tells
-against θ if φ holds. If nothing is pending, w_θ(φ) is p(φ), and W_θ the probability that θ does not
-hold. m_j plays of arm j are pending: they will tell θ from φ by themselves, and what they tell need
-not be bought. J_j(θ,φ) = D_j(θ‖φ) + D_j(φ‖θ); for normal rewards e^{−J/8} is the affinity. More
-than a nat at once is of little more use, hence D̄/(1 + D̄).
+against θ if φ holds. m_j is the number of pending plays of arm j. They will tell θ from φ by
+themselves, so what they tell need not be bought; J_j(θ,φ) = D_j(θ‖φ) + D_j(φ‖θ), and for normal
+rewards e^{−J/8} is the affinity. If nothing is pending, w_θ(φ) is p(φ), and W_θ the probability
+that θ does not hold. More than a nat at once is of little more use, hence D̄/(1 + D̄).
 
 **Of all arms, play the one of largest V_i/c_i if that ratio is at least 1/h(t), else the leader.**
 h(t) is the number of plays for which the information will be of use: κt^{1+δ} if nobody knows,
@@ -22,19 +22,20 @@ T − t + 1 if ``horizon`` is T, and H if ``lifetime`` is H, where each play may
 probability 1/H.
 
 The leader costs next to nothing, so what it tells by itself is free. What only other arms tell is
-bought where a nat costs least. With contexts, the same is done for a plan with one arm for each
-context: its c and V are averages over contexts. ``docs/default.md`` has what is proven and how well
-it does.
+bought where a nat costs least. With contexts, one arm is chosen for each context, all together: c
+and V of such a choice are averages over contexts. ``docs/default.md`` has what is proven and how
+well it does.
 
 When models may be wrong, with ``false_alarm``: θ̂ is the likeliest of the models whose own means
-fit the rewards, and likelier ones that do not fit are left out of p. If no model fits, the policy
-drops the models and plays IMED (`fpbandits.policies.shared.giving_up`). Late and seldom, an arm
-that is hardly played is played in place of the leader, to check what θ̂ says of it
-(`fpbandits.policies.shared.doubt`). When the truth changes with probability ``change_rate`` before
-each play, the posterior leaks to the prior at that rate, and h is at most change_rate^{−(1+δ)/2}:
-t^{1+δ} at t = 1/√change_rate, which balances the cost of trying a model again against that of
-missing a change (``docs/changing.md``). If the problem has transitions, p follows them, and the
-rate is that at which the chain forgets (`fpbandits.problem.chain`).
+fit the rewards, and likelier ones, which do not fit, are left out of p (less likely ones stay). If
+no model fits, the policy drops the models and plays IMED (`fpbandits.policies.shared.giving_up`).
+Late and seldom, an arm that is hardly played is played in place of the leader, to check what θ̂
+says of it (`fpbandits.policies.shared.doubt`). When the truth changes with probability
+``change_rate`` before each play, the posterior leaks to the prior at that rate, and h is at most
+change_rate^{−(1+δ)/2}. That is t^{1+δ}, without κ, at t = 1/√change_rate: a time that balances the
+cost of testing again a model once ruled out against the cost of missing a change
+(``docs/changing.md``). If the problem has transitions, p follows them, and the rate is that at
+which the chain forgets (`fpbandits.problem.chain`).
 """
 
 from __future__ import annotations
@@ -56,17 +57,17 @@ from fpbandits.policies.frugal_value import (
     FrugalData,
     FrugalWork,
     choose,
+    cutoff,
     horizon,
     information_value,
     lead,
-    negligible,
     reward_costs,
 )
 from fpbandits.policies.imed import imed_holds
 from fpbandits.policies.shared.belief import believe, expected_loss, fill_posterior
 from fpbandits.policies.shared.doubt import arm_in_doubt, trusted_until
 from fpbandits.policies.shared.fit import new_fit
-from fpbandits.policies.shared.giving_up import GIVEN_UP, blind_plan, gives_up, mark_unfit
+from fpbandits.policies.shared.giving_up import GIVEN_UP, gives_up, mark_unfit, plan_without_models
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, alarm_of, weigh
 from fpbandits.problem.problem import Problem
 
@@ -117,7 +118,8 @@ class Frugal(LikelihoodPolicy):
     revision = 3
     contexts = Contexts.TOGETHER
     eligible = Eligible.MARKED
-    guarantee = "O(log T), bounded where B(θ°) is empty and one arm is best"  # B: analyze
+    # B(θ°), of the truth θ°: the models that agree with it on its best arm, and have another.
+    guarantee = "O(log T), bounded where B(θ°) is empty and one arm is best"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -126,8 +128,9 @@ class Frugal(LikelihoodPolicy):
 
     def prepare(self, problem: Problem) -> FrugalData:
         change_rate, chain = self.changes(problem)
-        # With a change rate, `theta` has large costs in place of infinite ones, so that a model can
-        # become likely again after a reward that it rules out. Divergences need the true costs.
+        # Costs are −ln of likelihoods. With a change rate, `theta` has large ones in place of
+        # infinite ones, so that a model can become likely again after a reward that it rules out.
+        # Divergences need the true costs.
         cost, expected = reward_costs(replace(self, change_rate=0.0).theta(problem), problem)
         return FrugalData(
             theta=self.theta(problem),
@@ -145,6 +148,7 @@ class Frugal(LikelihoodPolicy):
         )
 
     def workspace(self, prepared: FrugalData, pairs: int) -> FrugalWork:
+        """Return arrays for a decision; `FrugalWork` says what each is for."""
         models, statistics = prepared.theta.prior.size, prepared.cost.shape[2]
         now, least, most = (Belief(np.zeros(models), *np.zeros((2, pairs))) for _ in range(3))
         return FrugalWork(
@@ -168,8 +172,10 @@ class Frugal(LikelihoodPolicy):
         if state.counters[GIVEN_UP] == 1:
             return None
         first, now = state.counters[CONTEXT] * len(problem.arms), workspace.now
+        # From losses on [0, 1] to the user's units.
         value = now.value[first : first + len(problem.arms)] * problem.rewards.width
-        h = horizon(prepared, int(workspace.decided[1]))
+        _, t = workspace.decided
+        h = horizon(prepared, int(t))
         rule = (
             "plays the arm that tells most for what it loses, if its information value times "
             f"{h:.4g} is at least its expected loss, else the best arm of the likeliest model"
@@ -181,7 +187,7 @@ class Frugal(LikelihoodPolicy):
         prepared: FrugalData, state: State, workspace: FrugalWork, ahead: Ahead, random: Random
     ) -> Plan:
         if state.counters[GIVEN_UP] == 1:  # no model fits
-            may_repeat = blind_plan(prepared.theta, state, workspace.cycle)
+            may_repeat = plan_without_models(prepared.theta, state, workspace.cycle)
         else:
             may_repeat = _decide(prepared, state, workspace, ahead.made + 1, ahead.pending)
         rounds = certain_rounds(prepared, state, workspace, ahead) if may_repeat else 1
@@ -193,7 +199,7 @@ class Frugal(LikelihoodPolicy):
     ) -> bool:
         if state.counters[GIVEN_UP] == 1:
             return imed_holds(state, envelope, workspace.cycle[0], prepared.theta.normal, rounds)
-        more = rounds - 1  # plays after the first, which is decided
+        more = rounds - 1  # the first play is decided (`imed_holds` counts it itself)
         return keeps_leading(prepared, state, workspace, envelope, more)
 
 
@@ -208,18 +214,18 @@ def _decide(
     theta, fit, now = prepared.theta, work.fit, work.now
     weigh(theta, state, fit)
     # If the truth moves by transitions, no single model need fit all rewards: misfits are not
-    # counted, and `prepare` has refused a false_alarm. With a change_rate of the user's there may
-    # be one; it looks at all rewards.
+    # counted, and `changes` has refused a false_alarm. It may be combined with a change_rate that
+    # the user gives; the test then still uses all rewards, old ones too.
     moves = prepared.chain is not None
     if not moves and gives_up(theta, prepared.alarm, state, fit, work.cycle):
         return False  # IMED has put its arm into the cycle, for one play
     if prepared.alarm > 0:
         mark_unfit(theta, state, prepared.alarm, fit, work.unfit)
-    # From here on ``fit.deficit`` holds −ln of beliefs.
+    # This turns the deficits in ``fit.deficit`` into −ln of beliefs.
     believe(theta, theta.prior, state, fit.deficit, prepared.change_rate, prepared.chain)
     h, context = horizon(prepared, t), state.counters[CONTEXT]
-    hat = fill_posterior(fit.deficit, negligible(h), now.posterior, work.unfit)
-    expected_loss(theta, now.posterior, 0, now.loss)
+    hat = fill_posterior(fit.deficit, cutoff(h), now.posterior, work.unfit)
+    expected_loss(theta, now.posterior, 0, now.loss)  # of all pairs, from 0 on
     lead(theta, now.loss, hat, work.leaders)
     information_value(prepared, work, now, hat, pending)
     leader = work.leaders[context]

@@ -20,9 +20,9 @@ from fpbandits.engine.contract import Envelope, State
 from fpbandits.policies.frugal_value import (
     FrugalData,
     FrugalWork,
+    cutoff,
     horizon,
     information_value,
-    negligible,
 )
 from fpbandits.policies.shared.belief import expected_loss, gap
 from fpbandits.policies.shared.deficit import EQUAL
@@ -81,15 +81,15 @@ def _limit_posterior(
     number, or infinity if the limits are too wide to be of use.
     """
     least_low, least_high = minimum(low), minimum(high)
-    if least_high > least_low + negligible(1.0):
+    if least_high > least_low + cutoff(1.0):
         return math.inf
     least_sum, most_sum = 0.0, 0.0
     for model in range(low.size):
         # How far the model is from the likeliest one: at least, and at most.
         nearest, farthest = low[model] - least_high, high[model] - least_low
-        may_count = nearest <= negligible(max(h_now, h_then))
+        may_count = nearest <= cutoff(max(h_now, h_then))
         most[model] = math.exp(-nearest) if may_count else 0.0
-        must_count = farthest <= negligible(min(h_now, h_then))
+        must_count = farthest <= cutoff(min(h_now, h_then))
         least[model] = math.exp(least_high - high[model]) if must_count else 0.0
         least_sum += least[model]
         most_sum += most[model]

@@ -146,7 +146,7 @@ def horizon(prepared: FrugalData, t: int) -> float:
 
 
 @jitted
-def negligible(h: float) -> float:
+def cutoff(h: float) -> float:
     """Return 40 + 2 ln h: a model that is less likely than θ̂ by so many nats is neglected.
 
     It has at most e^{−40}/h² of θ̂'s posterior. V is compared with c/h, and c itself may be of the

@@ -51,7 +51,12 @@ from fpbandits.policies.imed import imed_holds
 from fpbandits.policies.shared.changing import follow
 from fpbandits.policies.shared.deficit import EQUAL
 from fpbandits.policies.shared.fit import Fit, minimum, new_fit
-from fpbandits.policies.shared.giving_up import GIVEN_UP, blind_plan, gives_up, keeps_fitting
+from fpbandits.policies.shared.giving_up import (
+    GIVEN_UP,
+    gives_up,
+    keeps_fitting,
+    plan_without_models,
+)
 from fpbandits.policies.shared.levels import Theta
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weigh
 
@@ -147,7 +152,7 @@ class Optimist(LikelihoodPolicy):
         prepared: OptimistData, state: State, workspace: OptimistWork, ahead: Ahead, random: Random
     ) -> Plan:
         if state.counters[GIVEN_UP] == 1:  # no model fits: blind to Θ from here on
-            may_follow = blind_plan(prepared.theta, state, workspace.cycle)
+            may_follow = plan_without_models(prepared.theta, state, workspace.cycle)
         else:
             may_follow = _decide(prepared, state, workspace)
         rounds = certain_rounds(prepared, state, workspace, ahead) if may_follow else 1

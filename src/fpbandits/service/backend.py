@@ -90,11 +90,11 @@ class Backend:
     def __init__(self, store: Store, settings: Settings, metrics: Metrics) -> None:
         self.store, self.metrics, self._settings = store, metrics, settings
         self._experiments: dict[str, Experiment] = {}
-        self._under_way: dict[tuple[str, str], asyncio.Task[Any]] = {}
+        self._under_way: dict[tuple[str, ...], asyncio.Task[Any]] = {}
         self._calls = set[asyncio.Future[Any]]()
-        # Calls of the store use the event loop's own pool, whose threads may all be waiting for it.
-        # So whatever may take long has another: experiments that are read from the store, new ones,
-        # adoptions and erasures, deletions, reports.
+        # Calls of the store use the event loop's own pool, whose threads may all be waiting for the
+        # store. So each kind of long work has a pool of its own: preparing experiments of the
+        # store, preparing new ones, adopting and erasing, deleting, reporting.
         self._loading = ThreadPoolExecutor(2, "fpbandits load")
         self._creating = ThreadPoolExecutor(1, "fpbandits create")
         self._changing = ThreadPoolExecutor(1, "fpbandits change")
@@ -143,11 +143,12 @@ class Backend:
     async def submit(self, experiment: Experiment, requests: Sequence[Request]) -> list[Outcome]:
         """Serve requests of an experiment, and return an answer or an error for each.
 
-        If the experiment is not as this server knows it, it is read again, once.
+        Those that are refused because the experiment has changed in the store are tried once more,
+        with the experiment as it is now.
         """
         try:
             experiment.check_serving()
-        except Error:  # it may take them by now
+        except Error:  # it may have been adopted, say, since this server read it
             experiment = await self.current(experiment.name)
             experiment.check_serving()
         outcomes = await self.batcher.submit([(experiment, request) for request in requests])
@@ -165,7 +166,7 @@ class Backend:
         return outcomes
 
     async def ready(self) -> None:
-        """Raise an error unless a test write succeeds, by the batcher as for decisions."""
+        """Raise an error unless a test write succeeds; the batcher makes it, as for decisions."""
         loop = asyncio.get_running_loop()
         if self.stopping or self.draining:
             raise _StoppingError("the server is stopping")
@@ -180,7 +181,7 @@ class Backend:
     async def call_store(self, call: Callable[..., _T], *arguments: Any) -> _T:
         """Call the store in a thread, for a limited time; only so many calls may be under way."""
         if len(self._calls) >= _MOST_CALLS:
-            raise UnavailableError(f"{_MOST_CALLS} wait for the store already: try again")
+            raise UnavailableError(f"{_MOST_CALLS} calls wait for the store already: try again")
         calling = asyncio.get_running_loop().run_in_executor(None, call, *arguments)
         self._calls.add(calling)  # a thread cannot be stopped: it counts until it is done
         calling.add_done_callback(self._calls.discard)
@@ -203,22 +204,24 @@ class Backend:
         except TimeoutError:
             raise UnavailableError(f"{late}: try again") from None
 
-    async def _once(self, verb: str, name: str, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+    async def _once(
+        self, verb: str, *names: str, work: Callable[[], Coroutine[Any, Any, _T]]
+    ) -> _T:
         """Do some work; whoever asks for the same meanwhile waits for the same task.
 
-        ``verb`` is a participle: what is being done to whatever has this ``name``.
+        ``verb`` is a participle: what is being done to an experiment, or a unit of an experiment.
         """
-        key = verb, name
+        key = verb, *names
         if key not in self._under_way:
             self._under_way[key] = asyncio.create_task(work())
             self._under_way[key].add_done_callback(lambda done: self._under_way.pop(key))
-        return await self._in_time(self._under_way[key], f"{quote(name)} is being {verb}")
+        return await self._in_time(self._under_way[key], f"{quote(names[-1])} is being {verb}")
 
     async def experiment(self, name: str) -> Experiment:
         """Return an experiment as this server knows it; the store may have changed it since."""
         if name in self._experiments:
             return self._experiments[name]
-        return await self._once("prepared", name, lambda: self._load(name))
+        return await self._once("prepared", name, work=lambda: self._load(name))
 
     async def current(self, name: str) -> Experiment:
         """Return an experiment as the store has it now."""
@@ -238,7 +241,7 @@ class Backend:
         return experiment
 
     def read_kept(self, name: str) -> Kept:
-        """Return an experiment as the store keeps it, in a thread: `call_store` calls this."""
+        """Return an experiment as the store keeps it; this waits, so `call_store` calls it."""
         kept = self.store.experiment(name) if _is_name(name) else None
         if kept is None:
             reason = f"unknown experiment {quote(name)}: PUT /v1/experiments/… makes one"
@@ -291,10 +294,10 @@ class Backend:
         return await self.call_store(change)
 
     async def adopt(self, name: str) -> Kept:
-        """Go on with an experiment by the revision of its policy's rule that this software has."""
+        """Switch an experiment to this software's revision of its policy's rule."""
         await self.call_store(self.read_kept, name)  # raises an error if there is none
         call = partial(adopt, self.store, name, self._stop_if_stopping)
-        return await self._once("adopted", name, lambda: self._work(self._changing, call))
+        return await self._once("adopted", name, work=lambda: self._work(self._changing, call))
 
     def _stop_if_stopping(self, *progress: int) -> None:
         """Raise an error, to end long work, if the server is being stopped; what is done is kept.
@@ -310,6 +313,7 @@ class Backend:
         experiment.check_serving()
 
         async def work() -> Answer:
+            # Finding the unit's events is long work, so it is done before the transaction.
             unit_key = experiment.id, unit
             request = await self._work(self._changing, self.store.find_events, unit_key)
             (outcome,) = await self.submit(experiment, [request])
@@ -319,7 +323,7 @@ class Backend:
 
         if not _is_name(unit):
             raise _unknown_unit(unit)
-        return await self._once("erased", f"{name}/{unit}", work)
+        return await self._once("erased", name, unit, work=work)
 
     async def delete(self, name: str) -> Answer:
         """Delete an experiment with its log; if that is interrupted, another call finishes it."""
@@ -330,7 +334,7 @@ class Backend:
             self._experiments.pop(name, None)
             return {"name": name, "status": "deleted"}
 
-        return await self._once("deleted", name, work)
+        return await self._once("deleted", name, work=work)
 
     def _delete(self, name: str) -> None:
         """Delete an experiment, in a thread."""
@@ -346,7 +350,7 @@ class Backend:
         _logger.info("experiment deleted", extra={"experiment": name})
 
     async def report(self, name: str) -> Report:
-        """Return a report on an experiment in its present edition, at most a minute old."""
+        """Return a report on an experiment, at most a minute old, made since it was changed."""
         kept, loop = await self.call_store(self.read_kept, name), asyncio.get_running_loop()
         if name in self._reports:
             made, stamp, latest = self._reports[name]
@@ -359,14 +363,14 @@ class Backend:
             self._reports[name] = loop.time(), kept.stamp, latest
             return latest
 
-        return await self._once("reported on", name, work)
+        return await self._once("reported on", name, work=work)
 
     def read_unit(
         self, experiment: Experiment, unit: str, context: str | None, error: float
     ) -> dict[str, Any]:
-        """Return all that is known of a unit as of its last event, in a thread.
+        """Return all that is known of a unit as of its last event; call this in a thread.
 
-        ``error`` is the probability with which its verdict may be wrong.
+        ``error`` is the probability with which the unit's verdict, its best arm, may be wrong.
         """
         row = self.store.unit((experiment.id, unit)) if _is_name(unit) else None
         if row is None or row.state is None:  # without a state, its first request was refused

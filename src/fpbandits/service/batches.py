@@ -1,7 +1,7 @@
 """One batch: requests that are served in one transaction, and answered after it.
 
-`handle_together` checks contexts and arms, locks the units that the requests need, steps them in
-the order of the requests, writes, commits, and returns the answers. If the store has another
+`handle_together` checks contexts and arms, locks the units that the requests need, applies the
+requests to them in order, writes, commits, and returns the answers. If the store has another
 edition of an experiment (another `Stamp`) than the one by which a request was checked, the request
 gets a `StaleError`. An answer does not depend on requests for other units in its batch.
 `fpbandits.service.batcher` collects the batches.
@@ -87,14 +87,18 @@ def handle_together(
     asked, touched, request_keys = set[UnitKey](), set[UnitKey](), set[tuple[UnitKey, str]]()
     for (experiment, request), checked in zip(work, requests, strict=True):
         unit_key = experiment.id, request.unit
-        # The store adds a row for the unit of an `Ask`, unless that is sure to be refused.
-        may_decide = isinstance(checked, Ask) and experiment.status == OPEN
-        (asked if may_decide else touched).add(unit_key)
+        # The store adds a row for the unit of an `Ask`, unless that is sure to be refused. Other
+        # units are locked if they are there.
+        if isinstance(checked, Ask) and experiment.status == OPEN:
+            asked.add(unit_key)
+        else:
+            touched.add(unit_key)
+        # If a request is repeated with the same key, it gets the decision that was made first.
         if isinstance(checked, Ask) and checked.key is not None:
             request_keys.add((unit_key, checked.key))
     wanted = sorted(stamps), sorted(asked), sorted(touched - asked), sorted(request_keys)
     with warnings.catch_warnings(), store.transaction(*wanted) as transaction:
-        warnings.simplefilter("ignore")  # those of agents are for whoever calls them from Python
+        warnings.simplefilter("ignore")  # agents warn people who call them from Python
         batch = _Batch(transaction, recent)
         outcomes: list[Outcome] = []
         for (experiment, _), checked in zip(work, requests, strict=True):
@@ -111,7 +115,7 @@ def handle_together(
             for unit_key, change in changes.items()
             for event in change.events
         )
-    # Nothing is written of a unit that failed: the answers before its failure do not hold.
+    # Nothing is written of a unit that failed: what it answered before its failure does not hold.
     return [
         outcome
         if isinstance(outcome, Error)
@@ -148,7 +152,9 @@ class _Batch:
     def serve(self, experiment: Experiment, request: Request | InputError) -> Outcome:
         """Step the unit of a request, and return the answer or the error."""
         if experiment.stamp not in self._transaction.current:
-            return StaleError.of(experiment.name)  # even if the older edition refuses the request
+            return StaleError.of(
+                experiment.name
+            )  # an `InputError` of another edition means nothing
         if isinstance(request, InputError):
             return request
         unit_key = experiment.id, request.unit
@@ -166,7 +172,7 @@ class _Batch:
             return self._fail(unit_key, error)
 
     def changes(self) -> dict[UnitKey, Change]:
-        """Return the units with new events, packed to be written, without those that fail then."""
+        """Pack the units with new events, but for those that failed, or fail to be packed."""
         changes: dict[UnitKey, Change] = {}
         for unit_key, unit in self.units.items():
             if unit.events and unit_key not in self.failed:

@@ -2,9 +2,9 @@
 
 Everything is read at one moment. Counts and sums come from the log; the units' likeliest models
 come from their states. The reward of a decision is the one that came in time, or the experiment's
-default reward if the decision expired. The groups are compared at *looks*: when the experiment has
-so many rewards for the first time. `fpbandits.service.comparison` has the theorem behind the
-interval.
+default reward if the decision expired. The groups are compared at *looks*: when the experiment's
+number of rewards first reaches one of a fixed list (`looks`). `fpbandits.service.comparison` has
+the theorem behind the interval.
 """
 
 from __future__ import annotations
@@ -49,10 +49,13 @@ class _Sums(NamedTuple):
         return {"decisions": self.decisions, "rewards": self.rewards, "mean_reward": average}
 
 
-class _Newer(NamedTuple):
-    """A unit with rewards since the last look: how many, their sum, and the last one's place."""
+class _NewRewards(NamedTuple):
+    """The rewards of a unit since the last look: how many, their sum, and where the last one is.
 
-    number: int
+    ``unit_id`` is the unit's number in the store, and ``last_seq`` an event's in the log.
+    """
+
+    unit_id: int
     rewards: int
     total: float
     last_seq: int
@@ -67,7 +70,7 @@ def report(store: Store, name: str, *, error: float = 0.05, most_units: int = EV
     store, name
         The experiment.
     error
-        The probability, at most, that one or more of the intervals, over all looks, miss the true
+        An upper bound on the probability that any interval, at any look, misses the true
         difference.
     most_units
         How many units' states are read at most. If there are more units, at least ``most_units``/2
@@ -78,13 +81,13 @@ def report(store: Store, name: str, *, error: float = 0.05, most_units: int = EV
     with whole_history(store, kept) as history:
         control = experiment.control
         names = dict(history.rows("names"))
-        in_control = {number for number, unit in names.items() if control and control.has(unit)}
+        in_control = {unit_id for unit_id, unit in names.items() if control and control.has(unit)}
         kinds = Counter(dict(history.rows("count_kinds")))
         by_unit: defaultdict[str, _Sums] = defaultdict(_Sums)
         arms: defaultdict[str, _Sums] = defaultdict(_Sums)
         groups: defaultdict[bool, _Sums] = defaultdict(_Sums)
-        for number, arm, *sums in history.rows("by_unit_and_arm"):
-            unit, group = names[number], number in in_control
+        for unit_id, arm, *sums in history.rows("by_unit_and_arm"):
+            unit, group = names[unit_id], unit_id in in_control
             arms[arm] = arms[arm].plus(*sums)
             groups[group] = groups[group].plus(*sums)
             by_unit[unit] = by_unit[unit].plus(*sums)
@@ -97,7 +100,7 @@ def report(store: Store, name: str, *, error: float = 0.05, most_units: int = EV
             "expired": kinds[EXPIRED],
             "forgotten": kinds[FORGOT],
             "late": kinds[LATE],
-            "erased": kinds[ERASED],
+            "erased": kinds[ERASED],  # units
             "arms": {arm: arms[arm].shown() for arm in experiment.problem.arms},
             **_beliefs(experiment, history, by_unit, most_units),
         }
@@ -115,7 +118,7 @@ def report(store: Store, name: str, *, error: float = 0.05, most_units: int = EV
                 "control": {"units": len(in_control), **groups[True].shown()},
                 "difference": last.get("difference"),
                 "interval": last.get("interval"),
-                "as_of": last.get("rewards"),
+                "as_of": last.get("rewards"),  # the last look: the groups' sums may be newer
                 "error": error,
                 "sample_ratio": {
                     "share": control.share,
@@ -133,21 +136,21 @@ def _beliefs(
     """Return sums by the units' likeliest models, and two alarms: misfits and blocked rewards."""
     models: defaultdict[str, _Sums] = defaultdict(_Sums)
     units, units_read, misfits, blocked = Counter[str](), 0, 0, 0
-    # States that another revision of the rule wrote cannot be read.
+    # If another revision of the policy's rule decides, this software can read none of the states.
     states = history.rows("some_states", most_units) if experiment.is_current else ()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore")  # misfits are counted below
         for unit, state in states:
             try:
                 agent, _ = unpack_unit(experiment, unit, state)
-            except Error:  # it cannot be read
+            except Error:  # a damaged state
                 continue
             units_read += 1
             misfits += agent.misfits
             blocked += sum(waiting.rewards for waiting in agent.blocked.values())
             try:
                 posterior = agent.posterior()
-            except Error:  # no model allows its rewards, or an earlier version kept too little
+            except Error:  # no model allows its rewards, or an earlier release wrote its state
                 continue
             likeliest = max(posterior, key=posterior.__getitem__)
             units[likeliest] += 1
@@ -168,43 +171,45 @@ def _over_time(
 ) -> list[Report]:
     """Return the mean rewards at every look so far, and the intervals if there is a control group.
 
-    ``in_control`` has the numbers of its units.
+    ``in_control`` has the ids of its units.
     """
     past = list[Report]()
-    read = last_seq = 0  # how many rewards were read, and the place of the last one in the log
+    read = last_seq = 0  # how many rewards were read, and the number of the last one's event
     counts, sums = Counter[int](), defaultdict[int, float](float)
-    for look, rewards in enumerate(looks(), 1):
-        newer = list(starmap(_Newer, history.rows("rewards_since", last_seq, rewards - read)))
-        if sum(unit.rewards for unit in newer) < rewards - read:
+    for look, wanted in enumerate(looks(), 1):
+        missing = wanted - read
+        by_unit = list(starmap(_NewRewards, history.rows("rewards_since", last_seq, missing)))
+        if sum(new.rewards for new in by_unit) < missing:
             return past
-        for unit in newer:
-            counts[unit.number] += unit.rewards
-            sums[unit.number] += unit.total
-        read, last_seq = rewards, max(unit.last_seq for unit in newer)
-        point: Report = {"rewards": rewards, "time": max(unit.last_time for unit in newer)}
+        for new in by_unit:
+            counts[new.unit_id] += new.rewards
+            sums[new.unit_id] += new.total
+        read, last_seq = wanted, max(new.last_seq for new in by_unit)
+        point: Report = {"rewards": wanted, "time": max(new.last_time for new in by_unit)}
         if in_control is None:
-            point["mean_reward"] = sum(sums.values()) / rewards
+            point["mean_reward"] = sum(sums.values()) / wanted
         else:
-            policy = sorted(number for number in counts if number not in in_control)
-            control = sorted(number for number in counts if number in in_control)
+            policy = sorted(unit_id for unit_id in counts if unit_id not in in_control)
+            control = sorted(unit_id for unit_id in counts if unit_id in in_control)
             groups = [
-                (_column(counts, numbers), _column(sums, numbers))
-                for numbers in (policy, control)
-                if numbers
+                (_column(counts, unit_ids), _column(sums, unit_ids))
+                for unit_ids in (policy, control)
+                if unit_ids
             ]
             point |= _compare(experiment, groups, error_at(look, error))
         past.append(point)
     raise AssertionError("looks never end")
 
 
-def _column(values: Mapping[int, float], numbers: list[int]) -> Floats:
-    return np.array([values[number] for number in numbers], float)
+def _column(values: Mapping[int, float], unit_ids: list[int]) -> Floats:
+    return np.array([values[unit_id] for unit_id in unit_ids], float)
 
 
 def _compare(experiment: Experiment, groups: list[tuple[Floats, Floats]], error: float) -> Report:
     """Return the mean rewards of both groups at a look, and their difference with an interval.
 
-    ``groups`` has the number and the sum of rewards of each unit, of the policy and of the control.
+    ``groups`` has, for the policy and then for the control group, two arrays by unit: how many
+    rewards, and their sum. A group without rewards is missing, and then nothing is compared.
     """
     if len(groups) < 2:
         return {"policy": None, "control": None, "difference": None, "interval": None}

@@ -13,7 +13,7 @@ forgot   it was given up
 expired  ``reward_wait`` had passed: the default reward counts, or it is forgotten
 late     its reward came after that, and does not count
 observed a decision of another experiment counts here, with its reward; see `migrate`
-clock    the database's clock had gone back: no pending decision waits longer than ``reward_wait``
+clock    the database's clock had gone back: pending decisions expire ``reward_wait`` from now
 erased   all events before it were deleted, and the unit knows nothing; its numbers go on
 ======== ======================================================================================
 
@@ -77,9 +77,9 @@ class Event(NamedTuple):
     kind
         What happened.
     number
-        The number of the decision concerned. For *observed* its index in the history, for *clock*
-        the same as ``step``, for *erased* how many decisions there had been, for the events of an
-        experiment the revision.
+        The number of the decision concerned. For *observed* the index of the decision among those
+        that `migrate` took over for this unit, for *clock* the same as ``step``, for *erased* how
+        many decisions there had been, for the events of an experiment the revision.
     key, arm, context, probability
         For *decision* the caller's key, and what was decided; for *observed* what another
         experiment decided. The probability is 1 for a policy that is not randomised, and None where
@@ -91,7 +91,7 @@ class Event(NamedTuple):
     version, revision
         The version of fpbandits, and the revision of the policy's rule.
     among
-        For *decision*, the eligible arms as a JSON list; None if all were.
+        For *decision* and *observed*, the eligible arms as a JSON list; None if all were.
     """
 
     step: int
@@ -163,10 +163,11 @@ class Unit:
         The unit's experiment, and its name.
     steps, state
         The number of its events so far, and the text of `pack_unit`; 0 and None for a new one.
-    decided
-        The *decision* events that were made under the keys of this transaction's requests, by key.
-    resolutions
-        Takes the number of a decision, and returns its other events in the store.
+    by_key
+        By key, the *decision* events that the store already has under the keys of this
+        transaction's requests. Decisions made since are added.
+    outcomes
+        Takes the number of a decision, and returns the events in the store that came of it.
     """
 
     def __init__(
@@ -175,22 +176,20 @@ class Unit:
         name: str,
         steps: int,
         state: str | None,
-        decided: dict[str, Event],
-        resolutions: Callable[[int], Sequence[Event]],
+        by_key: dict[str, Event],
+        outcomes: Callable[[int], Sequence[Event]],
     ) -> None:
         self.experiment, self.name, self.steps = experiment, name, steps
         self.agent, self._due = unpack_unit(experiment, name, state)
-        self._pending = len(self.agent.pending)
-        self.begin(decided, resolutions)
+        self._pending = len(self.agent.pending)  # counted, since that builds a dictionary
+        self.begin(by_key, outcomes)
 
-    def begin(
-        self, decided: dict[str, Event], resolutions: Callable[[int], Sequence[Event]]
-    ) -> None:
+    def begin(self, by_key: dict[str, Event], outcomes: Callable[[int], Sequence[Event]]) -> None:
         """Begin another transaction, with an empty list of new events."""
         self.events: list[Event] = []
         # The request that erased the unit in this transaction: the store deletes what it names.
         self.erasure: Erase | None = None
-        self._decided, self._resolutions = decided, resolutions
+        self._by_key, self._outcomes = by_key, outcomes
 
     def pack(self) -> str:
         """Return the state as a text."""
@@ -204,7 +203,8 @@ class Unit:
     def step(self, request: Request, now: float) -> Answer:
         """Handle a request, and return its answer.
 
-        If it raises an `InputError`, nothing has changed but that due decisions have expired.
+        If it raises an `InputError`, of which conflicts and unknown names are kinds, nothing has
+        changed but that due decisions have expired.
         """
         self._expire(now)
         match request:
@@ -220,7 +220,10 @@ class Unit:
                 return self._erase(request, now)
 
     def observe(self, row: Mapping[str, Any], number: int) -> None:
-        """Observe a reward of another experiment's decision: a row of `export.Rewards`."""
+        """Observe a reward of another experiment's decision: a row of `export.Rewards`.
+
+        ``number`` is its index among those of this unit.
+        """
         arm, context, reward = row["arm"], row["context"], row["reward"]
         self.agent.observe(arm, reward, context)
         decided = None, arm, context, row["propensity"]
@@ -229,8 +232,8 @@ class Unit:
 
     def _ask(self, request: Ask, now: float) -> Answer:
         """Decide, unless a decision was made under the same key."""
-        if request.key is not None and request.key in self._decided:
-            event = self._decided[request.key]
+        if request.key is not None and request.key in self._by_key:
+            event = self._by_key[request.key]
             if event.context != request.context:
                 raise ConflictError(
                     f"the key {quote(request.key)} of {quote(self.name)} was used in the context "
@@ -259,7 +262,7 @@ class Unit:
         among = None if request.among is None else _as_json(request.among)
         event = self._note(DECISION, decision.id, now, None, decided, among)
         if request.key is not None:
-            self._decided[request.key] = event
+            self._by_key[request.key] = event
         if self.experiment.reward_wait is not None:
             self._due.append((decision.id, now + self.experiment.reward_wait))
         return self._decision(event)
@@ -277,15 +280,18 @@ class Unit:
         except ConflictError:
             return self._tell_again(number, reward, now)
         except InputError as error:
-            # The place begins with the agent's name of the decision: put ours there.
+            # The place begins with the decision as the agent names it: put our name there.
             raise error.at(*self._place(number), dropping=1) from None
         self._resolve(number)
         self._note(REWARD, number, now, reward)
         return self._status(number, "told")
 
     def _tell_again(self, number: int, reward: float, now: float) -> Answer:
-        """Answer a reward whose decision is resolved already."""
-        earlier = self._resolutions_of(number)
+        """Answer a reward whose decision is resolved already.
+
+        The agent knows that it is. If no event says how, its events were erased.
+        """
+        earlier = self._outcomes_of(number)
         first = earlier.get(REWARD) or earlier.get(LATE)
         if first is not None and first.reward != reward:
             both = f"has the reward {first.reward!r} already, and now came {reward!r}"
@@ -309,7 +315,7 @@ class Unit:
         except UnknownError:
             raise self._unknown(number) from None
         except ConflictError:
-            earlier = self._resolutions_of(number)
+            earlier = self._outcomes_of(number)
             if not earlier:
                 raise self._conflict(number, _WAS_ERASED) from None
             if REWARD in earlier:
@@ -328,12 +334,13 @@ class Unit:
             raise MissingError(unknown, about=(("unit", self.name),))
         decisions = json.loads(self.agent.own_state())["next"]
         empty = self.experiment.agent_after(self.name, decisions)
-        # ``request.events`` are all that the store has. If there is only a tombstone, and nothing
-        # since, the unit is erased already.
+        # ``request.events``, found by `Store.find_events`, are all events that the store has of the
+        # unit. If that is only a tombstone, and nothing came since, the unit is erased already.
         if len(request.events) > 1 or self.events or self.agent.own_state() != empty.own_state():
             self.agent, self._due, self._pending = empty, deque(), 0
-            self.erasure, self._decided, self._resolutions = request, {}, lambda number: ()
-            self.events = []
+            # What the store has of the unit counts no more for the rest of this transaction.
+            self.begin({}, lambda number: ())
+            self.erasure = request
             self._note(ERASED, decisions, now)
         return {"unit": self.name, "status": "erased"}
 
@@ -342,6 +349,8 @@ class Unit:
         wait = self.experiment.reward_wait
         if wait is None or not self._due:
             return
+        # The last decision was made ``wait`` before its time. If that is yet to come, the clock has
+        # gone back.
         if self._due[-1][1] > now + wait + CLOCK_TOLERANCE:
             self._due = cap_due(self._due, wait, now)
             self._note(CLOCK, self.steps + 1, now)
@@ -361,9 +370,9 @@ class Unit:
         if self.experiment.reward_wait is not None:
             self._due = deque((other, time) for other, time in self._due if other != number)
 
-    def _resolutions_of(self, number: int) -> dict[str, Event]:
+    def _outcomes_of(self, number: int) -> dict[str, Event]:
         """Return what became of a decision, by kind: in the store, and in this transaction."""
-        events = [*self._resolutions(number), *self.events]
+        events = [*self._outcomes(number), *self.events]
         return {
             event.kind: event
             for event in events

@@ -35,8 +35,8 @@ _MOST_PAIRS = 1_000
 """Pairs in the program; if there are more, those that cost most to tell apart are taken."""
 
 _BUDGET = 1e10
-"""About how many multiplications all pairs together may take in each of the `stages`; `Beliefs.of`
-may take somewhat more. One pair may take at most a hundredth of it."""
+"""About how many multiplications all pairs together may take in each of the `stages`. It is no
+strict limit (see `fpbandits.theory.beliefs`). One pair may take at most a hundredth of it."""
 
 _LOG_ODDS = np.linspace(-15, 15, 61)
 """The beliefs that the prior may be split into: log-odds of a pair's second model against its
@@ -71,10 +71,10 @@ def floor_by_pairs(
             if stopped.is_set():
                 raise CancelledError
 
-        # These two models only. They are bounded at all of `_LOG_ODDS`, whatever their prior.
+        # These two models only. V is bounded at all of `_LOG_ODDS`, so their prior does not matter.
         two_models = replace(problem, prior=None).reordered(pairs[number], arms)
         best_by_plays, best = {}, np.zeros(len(_LOG_ODDS))
-        # `follow` stops at every time, and also where a stage ends.
+        # `follow` yields a bound at each of ``times``, and also at the end of each stage.
         for lower in follow(Lower, stages(two_models, times[-1], budget), times, note):
             # Regret never falls as plays are added; a bound may, where a coarser grid begins.
             best_by_plays[lower.plays] = best = np.maximum(best, lower.at(_LOG_ODDS))
@@ -113,7 +113,7 @@ def costly_pairs(problem: Problem) -> Ints:
     flat_gaps = gaps_by_pair(problem)
     gaps = flat_gaps.reshape(models, -1, len(problem.arms))
     shares = np.array(problem.shares or (1.0,))
-    pairs = np.array(list(combinations(range(models), 2)), dtype=np.intp)
+    pairs = np.array(list(combinations(range(models), 2)), dtype=np.intp).reshape(-1, 2)
     first, second = pairs.T
     least_loss = np.zeros(len(pairs))
     for context, share in enumerate(shares):

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def meeting_text(material: Material) -> str:
-    """Say when Thompson sampling would reach FP-UCB's regret, in the setting of 24 permutations."""
+    """Say when Thompson sampling's regret, lower at first, would be as large as FP-UCB's.
+
+    The setting is that of 24 permutations.
+    """
     log = material.meeting("permutations")
     return "only beyond T = 10¹⁰⁰" if log > 100 else f"near T = {as_written(power_text(log))}"
 
@@ -74,7 +77,8 @@ def late_logarithm(material: Material) -> Figure:
         linewidth=1.6,
         label="FP-UCB",
     )
-    # Theorem 2 where any arm may be played to tell models apart, not only the candidates A.
+    # The bound of Theorem 2 if every arm may be played to tell models apart, not only the arms of
+    # A, which are best under some model.
     upper, lower = case.theorem1.corrected.log_coefficient, case.theorem2.all_arms.coefficient
     axes.axhline(upper, color=drawing.GREY, linestyle="--", label="Theorem 1: at most, in the end")
     axes.axhline(lower, color=drawing.GREY, linestyle=":", label="Theorem 2: at least, in the end")
@@ -89,15 +93,15 @@ def late_logarithm(material: Material) -> Figure:
 def crossing(material: Material) -> Figure:
     """Draw UCB1's regret minus FP-UCB's, and mark where their means cross.
 
-    They cross within the paper's horizon, so these are the ``near`` runs, with more times. All
-    settings have the same horizon and runs.
+    They cross within the paper's horizon, so the ``near`` runs are used, which are recorded at more
+    times than the ``far`` ones. All settings have the same horizon and runs.
     """
     figure, axes = drawing.canvas("UCB1's regret minus FP-UCB's", y="difference in regret")
     lowest = 0.0
     for name in ("permutations", "grid-6", "grid-4"):
         times, difference = material.difference(name, "ucb1", "fp-ucb", "near")
         colour, label = drawing.SETTING_COLOURS[name], SETTINGS[name].title
-        time = material.crossing(name, "fp-ucb", "ucb1")
+        time = material.crossing(name, lower="fp-ucb", higher="ucb1")
         if time is not None:
             axes.plot([time], [0], "o", color=colour, markersize=7)
             label += f": T ≈ {as_written(time_text(time))}"

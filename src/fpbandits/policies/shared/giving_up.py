@@ -25,8 +25,8 @@ _COUNTED = 7.0
 
 
 @jitted
-def blind_plan(theta: Theta, state: State, cycle: Counts) -> bool:
-    """Count a misfit and plan as IMED does; tell whether the same arm may follow."""
+def plan_without_models(theta: Theta, state: State, cycle: Counts) -> bool:
+    """Count a misfit, and plan as IMED does; tell whether the same arm may follow."""
     state.counters[MISFITS] += 1
     context, arms = state.counters[CONTEXT], theta.arms
     eligible = theta.eligible[context * arms : (context + 1) * arms]
@@ -45,7 +45,7 @@ def gives_up(theta: Theta, alarm: float, state: State, fit: Fit, cycle: Counts) 
         state.counters[MISFITS] += 1
         return False
     state.counters[GIVEN_UP] = 1
-    blind_plan(theta, state, cycle)
+    plan_without_models(theta, state, cycle)
     return True
 
 

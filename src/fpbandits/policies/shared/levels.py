@@ -1,8 +1,8 @@
 """Θ by level, for policies that look at every model.
 
 As a rule an arm has few different laws (reward distributions) under all models: its *levels*. What
-depends on an arm's law is computed once per level, and looked up for every model. Where a policy
-looks at means alone, levels are different means.
+depends on an arm's law is computed once per level, and looked up for every model. For a policy that
+looks at means alone, a level is a distinct mean.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ class Theta(NamedTuple):
         Whether models are weighed by statistics of rewards, with ``base`` and ``cost``, and not by
         sums alone. False also where sums are sufficient statistics (Bernoulli rewards).
     normal
-        Whether rewards are normal, with deviation ½, and so without a range; others are in [0, 1].
+        Whether rewards are normal, scaled to deviation ½. They have no range; others are in [0, 1].
     arms
-        How many arms there are. Where a row is "by arm", with contexts it is by pair of a context
-        and an arm: all arms in the first context, then all in the second, and so on.
+        How many arms there are. Below, an index ``arm`` runs over pairs if there are contexts: all
+        arms in the first context, then all in the second, and so on.
     eligible
         eligible[arm]: whether it may be played. All may, unless Θ is `restricted`.
     best, top, is_best
-        best[context, θ]: the first of the best arms, from 0 on in each context; top[context, θ]:
-        its mean; is_best[arm, θ]: whether an arm is one of the best. Of arms that are eligible.
+        Among eligible arms, best[context, θ] is the first best arm (its number among the arms, not
+        a pair's), top[context, θ] its mean, and is_best[arm, θ] whether an arm is a best one.
     codes
         codes[arm, θ]: the index of the arm's level under θ.
     prior
         By model, −ln of its prior probability, less the least of these.
     levels, counts
-        levels[arm, level]: the mean. By arm, the number of its levels: further entries are unused.
+        levels[arm, level]: the mean, unused from counts[arm] on, the number of the arm's levels.
     win, loss
         [arm, level]: what a reward of 1, and one of 0, costs in nats. Empty where models are
         weighed ``by_law``, or rewards are normal.
@@ -71,7 +71,7 @@ class Theta(NamedTuple):
 
 def theta(problem: Problem, *, by_law: bool = False) -> Theta:
     """Sort the laws of Θ into levels: by their means, or ``by_law`` by mean, base and costs."""
-    means = problem.rewards.unit_means
+    means = problem.rewards.unit_means  # [θ, arm], moved to [0, 1] if rewards have a range
     by_context = means.reshape(len(means), -1, len(problem.arms))
     is_best = by_context >= by_context.max(axis=2, keepdims=True) - TOLERANCE
     laws = means[:, :, np.newaxis]
@@ -82,10 +82,10 @@ def theta(problem: Problem, *, by_law: bool = False) -> Theta:
     counts = np.array([len(levels) for levels, _ in by_arm], np.int64)
     # Unused entries are ½, which is a mean whose logarithms are finite.
     table = np.full((len(by_arm), counts.max(), laws.shape[2]), 0.5)
-    for row, (levels, _) in zip(table, by_arm, strict=True):
-        row[: len(levels)] = levels
+    for row, (laws_of_arm, _) in zip(table, by_arm, strict=True):
+        row[: len(laws_of_arm)] = laws_of_arm
     levels, base, cost = table[:, :, 0], np.zeros((0, 0)), np.zeros((0, 0, 0))
-    win = loss = base
+    win, loss = base, base  # empty
     if costs is not None:
         base, cost = table[:, :, 1], table[:, :, 2:]
     elif problem.rewards.bounded:
