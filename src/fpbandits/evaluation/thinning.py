@@ -15,12 +15,12 @@ every row is usable.
 **A log does not show that least propensity**, since it holds the propensities of played arms only.
 From here on c is an upper bound of it. An arm that the log never played in a context may have a
 propensity of 0 there: Thompson sampling never plays an arm that is best under no model. The bound
-disregards such an arm. A row at which a policy asks for it is never accepted, so the equation above
-does not hold for it. Let ``drawn`` be the number of the row's eligible arms that the log played at
-least once in the row's context. But for the one played in this row, these ``drawn`` − 1 arms have
-at most 1 − p_t together, so the least likely of them has at most (1 − p_t)/(drawn − 1). The bound c
-is the least of these numbers and of all p_t. An arm that was less likely than c in some row is
-accepted too seldom there.
+disregards such arms. If a policy asks for one, the row is never accepted: for these arms the
+equation above does not hold. Let ``drawn`` be the number of the row's eligible arms that the log
+played at least once in the row's context. The played arm is one of them; the other ``drawn`` − 1
+arms together have a probability of at most 1 − p_t, so the least likely of them has at most
+(1 − p_t)/(drawn − 1). The bound c is the least of these numbers and of all p_t. An arm that was
+less likely than c in some row is accepted too seldom there.
 
 **Contradictions.** We do not know an arm's propensity in rows that did not play it; it may have
 been 0. So a log can show that an arm was played more often than its propensities allow, but not
@@ -30,7 +30,7 @@ rows in which the arm was eligible. A second test takes all arms together: for e
 at most m arms of a row have a propensity above 1/(m + 1), so on average the sum of 1/p_t over all
 rows with p_t > 1/(m + 1) is at most m times the number of rows.
 
-A *pair* is a context and an arm: in arrays by pair, that with index context · arms + arm.
+A *pair* is a context and an arm. Its index in arrays by pair is context · arms + arm.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def least_propensity(log: Log, propensity: Floats) -> float:
 
 
 def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
-    """Refuse a log whose arms were not played as often as its propensities say.
+    """Refuse a log in which an arm was played more often than its propensities allow.
 
     With ``uniform`` the log is said to have drawn all eligible arms of a row with equal
     probability: then an arm's propensity is known in every row in which it was eligible, and too
@@ -137,16 +137,19 @@ def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
     variance = np.bincount(log.pair, inverse**2 - inverse, pairs)
     if uniform:
         off_by = np.abs(total - rows)
-        # Of an arm that was hardly played the estimate is too small: here is the variance itself.
+        # The variance itself is known, too. The estimate is larger if an arm of few eligible rows
+        # was played by chance, and smaller if an arm was hardly played.
         variance = np.maximum(variance, _sum_where_eligible(log, inverse - 1))
-        expected = _sum_where_eligible(log, propensity)
+        expected_plays = _sum_where_eligible(log, propensity)
     else:
         off_by = total - rows
-        expected = rows * played / np.maximum(total, 1)  # total is at least played
+        # So many plays, with the same mean of 1/p_t, would add up to ``rows``. (Only for an arm
+        # that was never played is ``total`` below 1.)
+        expected_plays = rows * played / np.maximum(total, 1)
     is_off = _clearly_off(off_by, np.sqrt(variance), rows)
     if is_off.any():
         pair = max(np.flatnonzero(is_off).tolist(), key=lambda pair: off_by[pair] / rows[pair])
-        due = counted(round(expected[pair]), "row")
+        due = counted(round(expected_plays[pair]), "row")
         raise _unbalanced(
             f"{log.pair_names[pair]!r} was played in {played[pair]:,} of {rows[pair]:,.0f} rows, "
             f"where {'about' if uniform else 'at most'} {due} would be expected",

@@ -1,10 +1,10 @@
 r"""Frugality: buy information where it is cheapest, and none that comes for free.
 
-Let p be the posterior, θ̂ the likeliest model, and the *leader* the best arm of θ̂ (if several are
-best, the one of least expected loss). Playing arm i is expected to lose c_i = Σ_θ p(θ)·Δ_i(θ). If θ
-holds, playing the leader for good loses g(θ) per play: the *stake* of θ is p(θ)·g(θ). So θ should
-be ruled out before the leader is played for good. That takes plays that tell against θ if it does
-not hold: then one of arm i tells D̄_i(θ) nats on average. Its *information value* is V_i:
+Let p be the posterior, θ̂ the model of largest p, and the *leader* the best arm of θ̂ (if several
+are best, the one of least expected loss). Playing arm i is expected to lose c_i = Σ_θ p(θ)·Δ_i(θ).
+If θ holds, playing the leader for good loses g(θ) per play: the *stake* of θ is p(θ)·g(θ). So θ
+should be ruled out before the leader is played for good. If θ does not hold, one play of arm i
+tells D̄_i(θ) nats against it on average. The arm's *information value* is V_i:
 
     D̄_i(θ) = Σ_{φ≠θ} w_θ(φ)·D_i(φ‖θ) / W_θ,
     V_i = Σ_θ p(θ)·g(θ)·W_θ·D̄_i(θ)/(1 + D̄_i(θ)),
@@ -26,16 +26,17 @@ bought where a nat costs least. With contexts, one arm is chosen for each contex
 and V of such a choice are averages over contexts. ``docs/default.md`` has what is proven and how
 well it does.
 
-When models may be wrong, with ``false_alarm``: θ̂ is the likeliest of the models whose own means
-fit the rewards, and likelier ones, which do not fit, are left out of p (less likely ones stay). If
-no model fits, the policy drops the models and plays IMED (`fpbandits.policies.shared.giving_up`).
-Late and seldom, an arm that is hardly played is played in place of the leader, to check what θ̂
-says of it (`fpbandits.policies.shared.doubt`). When the truth changes with probability
-``change_rate`` before each play, the posterior leaks to the prior at that rate, and h is at most
-change_rate^{−(1+δ)/2}. That is t^{1+δ}, without κ, at t = 1/√change_rate: a time that balances the
-cost of testing again a model once ruled out against the cost of missing a change
-(``docs/changing.md``). If the problem has transitions, p follows them, and the rate is that at
-which the chain forgets (`fpbandits.problem.chain`).
+When models may be wrong, with ``false_alarm``: θ̂ is the likeliest of the models whose means fit
+the rewards. Models likelier than θ̂ do not fit, and are left out of p; less likely ones stay in p,
+whether they fit or not. If no model fits, the policy drops the models and plays IMED
+(`fpbandits.policies.shared.giving_up`). Late and seldom, an arm that is hardly played is played in
+place of the leader, to check what θ̂ says of it (`fpbandits.policies.shared.doubt`).
+
+When the truth changes with probability ``change_rate`` before each play, the posterior leaks to the
+prior at that rate, and h is at most change_rate^{−(1+δ)/2}. This bound is t^{1+δ} (without κ) at t
+= 1/√change_rate. With so many plays between two tests of a model that was ruled out, testing it
+again costs as much as missing a change (``docs/changing.md``). If the problem has transitions, p
+follows them, and the rate is that at which the chain forgets (`fpbandits.problem.chain`).
 """
 
 from __future__ import annotations
@@ -93,11 +94,12 @@ class Frugal(LikelihoodPolicy):
         The largest probability with which a right model may ever be ruled out; from 0 to below 1.
         0: models are never given up, and misfits are only counted.
     trust : float, default 250.0
-        With false_alarm, arms that the models advise against are checked after trust·(K − 1)⁴
-        plays, K the number of arms, or of pairs of a context and an arm; 0 or more.
+        With false_alarm, arms that the models advise against are checked now and then, from play
+        trust·(K − 1)⁴ on, K the number of arms, or of pairs of a context and an arm; 0 or more.
     change_rate : float, default 0.0
-        Probability that the truth is drawn anew from the prior before a play, from 0 to 1, in place
-        of the problem's transitions. 0: it moves by these, and without any it never changes.
+        Probability, from 0 to 1, that the truth is drawn anew from the prior before a play. If it
+        is above 0, the problem's transitions are ignored. 0: the truth moves by the transitions, or
+        never if there are none.
     likelihood : {"law", "means"}, default "law"
         Weigh models by the law of rewards, or, where that is not to be trusted, by means alone.
 
@@ -118,7 +120,7 @@ class Frugal(LikelihoodPolicy):
     revision = 3
     contexts = Contexts.TOGETHER
     eligible = Eligible.MARKED
-    # B(θ°), of the truth θ°: the models that agree with it on its best arm, and have another.
+    # B(θ°): the models that agree with the truth θ° on its best arm, but have another best arm.
     guarantee = "O(log T), bounded where B(θ°) is empty and one arm is best"
 
     def __post_init__(self) -> None:
@@ -199,7 +201,7 @@ class Frugal(LikelihoodPolicy):
     ) -> bool:
         if state.counters[GIVEN_UP] == 1:
             return imed_holds(state, envelope, workspace.cycle[0], prepared.theta.normal, rounds)
-        more = rounds - 1  # the first play is decided (`imed_holds` counts it itself)
+        more = rounds - 1  # the first play is decided; `imed_holds` subtracts it itself
         return keeps_leading(prepared, state, workspace, envelope, more)
 
 
@@ -214,8 +216,8 @@ def _decide(
     theta, fit, now = prepared.theta, work.fit, work.now
     weigh(theta, state, fit)
     # If the truth moves by transitions, no single model need fit all rewards: misfits are not
-    # counted, and `changes` has refused a false_alarm. It may be combined with a change_rate that
-    # the user gives; the test then still uses all rewards, old ones too.
+    # counted, and `LikelihoodPolicy.changes` has refused a false_alarm. With a change_rate that the
+    # user gives, a false_alarm is allowed; its test still uses all rewards, old ones too.
     moves = prepared.chain is not None
     if not moves and gives_up(theta, prepared.alarm, state, fit, work.cycle):
         return False  # IMED has put its arm into the cycle, for one play

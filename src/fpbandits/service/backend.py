@@ -148,7 +148,9 @@ class Backend:
         """
         try:
             experiment.check_serving()
-        except Error:  # it may have been adopted, say, since this server read it
+        except (
+            Error
+        ):  # its status or its rule's revision may have changed since this server read it
             experiment = await self.current(experiment.name)
             experiment.check_serving()
         outcomes = await self.batcher.submit([(experiment, request) for request in requests])
@@ -166,7 +168,7 @@ class Backend:
         return outcomes
 
     async def ready(self) -> None:
-        """Raise an error unless a test write succeeds; the batcher makes it, as for decisions."""
+        """Raise an error unless a test write succeeds. It goes by the batcher, as decisions do."""
         loop = asyncio.get_running_loop()
         if self.stopping or self.draining:
             raise _StoppingError("the server is stopping")
@@ -283,7 +285,7 @@ class Backend:
         return self.store.add_experiment(wanted.name, wanted.definition, wanted.revision)
 
     async def set_open(self, name: str, is_open: bool) -> Kept:
-        """Let an experiment take decisions again, or no more; idempotent."""
+        """Open an experiment for new decisions, or close it; idempotent."""
         status, event = (OPEN, REOPENED) if is_open else (CLOSED, CLOSED_EVENT)
         kept = await self.call_store(self.read_kept, name)
         if kept.status not in (OPEN, CLOSED):
@@ -313,7 +315,8 @@ class Backend:
         experiment.check_serving()
 
         async def work() -> Answer:
-            # Finding the unit's events is long work, so it is done before the transaction.
+            # Finding the unit's events is long work, so it is done before the transaction. The
+            # store returns them as an `Erase`.
             unit_key = experiment.id, unit
             request = await self._work(self._changing, self.store.find_events, unit_key)
             (outcome,) = await self.submit(experiment, [request])
@@ -350,7 +353,11 @@ class Backend:
         _logger.info("experiment deleted", extra={"experiment": name})
 
     async def report(self, name: str) -> Report:
-        """Return a report on an experiment, at most a minute old, made since it was changed."""
+        """Return a report on an experiment.
+
+        One that is less than a minute old is used again, unless the experiment was closed, reopened
+        or adopted since.
+        """
         kept, loop = await self.call_store(self.read_kept, name), asyncio.get_running_loop()
         if name in self._reports:
             made, stamp, latest = self._reports[name]
@@ -373,7 +380,7 @@ class Backend:
         ``error`` is the probability with which the unit's verdict, its best arm, may be wrong.
         """
         row = self.store.unit((experiment.id, unit)) if _is_name(unit) else None
-        if row is None or row.state is None:  # without a state, its first request was refused
+        if row is None or row.state is None:  # a row without a state: all its requests were refused
             raise _unknown_unit(unit)
         agent, _ = unpack_unit(experiment, unit, row.state)
         return {**seen(agent, unit), "events": row.steps, **beliefs(agent, context, error)}

@@ -87,8 +87,8 @@ def handle_together(
     asked, touched, request_keys = set[UnitKey](), set[UnitKey](), set[tuple[UnitKey, str]]()
     for (experiment, request), checked in zip(work, requests, strict=True):
         unit_key = experiment.id, request.unit
-        # The store adds a row for the unit of an `Ask`, unless that is sure to be refused. Other
-        # units are locked if they are there.
+        # All units are locked. If one has no row yet, the store adds a row only if it gets an `Ask`
+        # that is not sure to be refused.
         if isinstance(checked, Ask) and experiment.status == OPEN:
             asked.add(unit_key)
         else:
@@ -205,9 +205,9 @@ class _Batch:
         def resolutions(decision: int) -> Sequence[Event]:
             return transaction.resolutions(row.id, decision)
 
-        decided = transaction.decided.get(unit_key, {})
+        by_key = transaction.decided.get(unit_key, {})  # earlier decisions, by request key
         unit = self._recent.take(experiment, unit_name, row)
         if unit is None:
-            return Unit(experiment, unit_name, row.steps, row.state, decided, resolutions)
-        unit.begin(decided, resolutions)
+            return Unit(experiment, unit_name, row.steps, row.state, by_key, resolutions)
+        unit.begin(by_key, resolutions)
         return unit

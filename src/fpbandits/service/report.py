@@ -70,8 +70,8 @@ def report(store: Store, name: str, *, error: float = 0.05, most_units: int = EV
     store, name
         The experiment.
     error
-        An upper bound on the probability that any interval, at any look, misses the true
-        difference.
+        An upper bound on the probability that at least one of the intervals, over all looks, misses
+        the true difference.
     most_units
         How many units' states are read at most. If there are more units, at least ``most_units``/2
         are read, spread evenly over all.
@@ -80,7 +80,7 @@ def report(store: Store, name: str, *, error: float = 0.05, most_units: int = EV
     experiment = Experiment.from_kept(kept)
     with whole_history(store, kept) as history:
         control = experiment.control
-        names = dict(history.rows("names"))
+        names = dict(history.rows("names"))  # units with events, even if nothing was decided yet
         in_control = {unit_id for unit_id, unit in names.items() if control and control.has(unit)}
         kinds = Counter(dict(history.rows("count_kinds")))
         by_unit: defaultdict[str, _Sums] = defaultdict(_Sums)
@@ -135,8 +135,9 @@ def _beliefs(
 ) -> Report:
     """Return sums by the units' likeliest models, and two alarms: misfits and blocked rewards."""
     models: defaultdict[str, _Sums] = defaultdict(_Sums)
-    units, units_read, misfits, blocked = Counter[str](), 0, 0, 0
-    # If another revision of the policy's rule decides, this software can read none of the states.
+    units, units_read, misfits, blocked = Counter[str](), 0, 0, 0  # ``units``: by likeliest model
+    # If the experiment uses another revision of the policy's rule than this software has, none of
+    # its states can be read.
     states = history.rows("some_states", most_units) if experiment.is_current else ()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # misfits are counted below
@@ -150,7 +151,7 @@ def _beliefs(
             blocked += sum(waiting.rewards for waiting in agent.blocked.values())
             try:
                 posterior = agent.posterior()
-            except Error:  # no model allows its rewards, or an earlier release wrote its state
+            except Error:  # no model allows its rewards, or an old state lacks what is needed
                 continue
             likeliest = max(posterior, key=posterior.__getitem__)
             units[likeliest] += 1
@@ -189,6 +190,7 @@ def _over_time(
         if in_control is None:
             point["mean_reward"] = sum(sums.values()) / wanted
         else:
+            # Sorted, so that sums are rounded alike whatever the order of the rows.
             policy = sorted(unit_id for unit_id in counts if unit_id not in in_control)
             control = sorted(unit_id for unit_id in counts if unit_id in in_control)
             groups = [

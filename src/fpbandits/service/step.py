@@ -13,7 +13,7 @@ forgot   it was given up
 expired  ``reward_wait`` had passed: the default reward counts, or it is forgotten
 late     its reward came after that, and does not count
 observed a decision of another experiment counts here, with its reward; see `migrate`
-clock    the database's clock had gone back: pending decisions expire ``reward_wait`` from now
+clock    the clock had gone back: pending decisions expire within ``reward_wait`` from now
 erased   all events before it were deleted, and the unit knows nothing; its numbers go on
 ======== ======================================================================================
 
@@ -78,8 +78,9 @@ class Event(NamedTuple):
         What happened.
     number
         The number of the decision concerned. For *observed* the index of the decision among those
-        that `migrate` took over for this unit, for *clock* the same as ``step``, for *erased* how
-        many decisions there had been, for the events of an experiment the revision.
+        that `migrate` took over for this unit, for *clock*, which concerns no decision, the same as
+        ``step``, for *erased* how many decisions there had been, for the events of an experiment
+        the revision.
     key, arm, context, probability
         For *decision* the caller's key, and what was decided; for *observed* what another
         experiment decided. The probability is 1 for a policy that is not randomised, and None where
@@ -142,7 +143,7 @@ def pack_unit(experiment: Experiment, agent: Agent, due: Iterable[tuple[int, flo
     state = agent.own_state()
     if experiment.reward_wait is None:
         return state
-    # The times come first, on a line of their own: they are read apart from the agent's state.
+    # The times come first, on a line of their own, so that the agent's state need not be parsed.
     return f"{json.dumps(list(due), separators=(',', ':'))}\n{state}"
 
 
@@ -181,13 +182,13 @@ class Unit:
     ) -> None:
         self.experiment, self.name, self.steps = experiment, name, steps
         self.agent, self._due = unpack_unit(experiment, name, state)
-        self._pending = len(self.agent.pending)  # counted, since that builds a dictionary
+        self._pending = len(self.agent.pending)  # kept, since each `pending` builds a dictionary
         self.begin(by_key, outcomes)
 
     def begin(self, by_key: dict[str, Event], outcomes: Callable[[int], Sequence[Event]]) -> None:
         """Begin another transaction, with an empty list of new events."""
         self.events: list[Event] = []
-        # The request that erased the unit in this transaction: the store deletes what it names.
+        # The request that erased the unit in this transaction: the store deletes its ``events``.
         self.erasure: Erase | None = None
         self._by_key, self._outcomes = by_key, outcomes
 
@@ -254,7 +255,7 @@ class Unit:
             decision = self.agent.ask(request.context, request.among)
             arm, probability = decision.arm, decision.probability
         else:
-            # A unit of the control group always gets the same arm.
+            # A unit of the control group gets the control arm whenever that is eligible.
             decision = self.agent.follow(control, request.context, request.among)
             arm, probability = control, 1.0
         self._pending += 1
@@ -300,7 +301,7 @@ class Unit:
             raise self._conflict(number, _WAS_ERASED)
         if FORGOT in earlier:
             raise self._conflict(number, "was forgotten: its reward can no longer count")
-        if first is None:
+        if first is None:  # it expired, and this is the first reward that came for it
             low, high = self.experiment.problem.rewards.range
             if not low <= reward <= high:
                 outside = f"the reward {reward!r} is outside the range [{low:g}, {high:g}]"
@@ -349,8 +350,8 @@ class Unit:
         wait = self.experiment.reward_wait
         if wait is None or not self._due:
             return
-        # The last decision was made ``wait`` before its time. If that is yet to come, the clock has
-        # gone back.
+        # The last decision was made ``wait`` before it expires. If that moment is in the future,
+        # the clock has gone back.
         if self._due[-1][1] > now + wait + CLOCK_TOLERANCE:
             self._due = cap_due(self._due, wait, now)
             self._note(CLOCK, self.steps + 1, now)

@@ -33,9 +33,9 @@ def check_length(problem: Problem, horizon: int) -> None:
 def draw_path(
     problem: Problem, first: int, horizon: int, seed: int, run: int
 ) -> tuple[Counts, Counts]:
-    """Draw the models that are true in turn in a run; ``first`` is that of the first play.
+    """Draw which models are true in a run, one after another; ``first`` is the first one's index.
 
-    Returns the plays, from 0 on, at which a model becomes true, and the indices of these models.
+    Returns the plays, numbered from 0, at which a model becomes true, and the models' indices.
     """
     assert problem.transitions is not None
     moves, random = np.array(problem.transitions), path_stream(seed, run)

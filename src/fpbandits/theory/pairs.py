@@ -35,8 +35,9 @@ _MOST_PAIRS = 1_000
 """Pairs in the program; if there are more, those that cost most to tell apart are taken."""
 
 _BUDGET = 1e10
-"""About how many multiplications all pairs together may take in each of the `stages`. It is no
-strict limit (see `fpbandits.theory.beliefs`). One pair may take at most a hundredth of it."""
+"""About how many multiplications all pairs together may take in each of the `stages`, which are
+stretches of the horizon. It is no strict limit (see `fpbandits.theory.beliefs`). One pair may take
+at most a hundredth of it."""
 
 _LOG_ODDS = np.linspace(-15, 15, 61)
 """The beliefs that the prior may be split into: log-odds of a pair's second model against its
@@ -71,7 +72,8 @@ def floor_by_pairs(
             if stopped.is_set():
                 raise CancelledError
 
-        # These two models only. V is bounded at all of `_LOG_ODDS`, so their prior does not matter.
+        # These two models only. Bounds are computed at every belief of `_LOG_ODDS`, so the prior of
+        # the two is not used.
         two_models = replace(problem, prior=None).reordered(pairs[number], arms)
         best_by_plays, best = {}, np.zeros(len(_LOG_ODDS))
         # `follow` yields a bound at each of ``times``, and also at the end of each stage.

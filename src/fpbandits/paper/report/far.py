@@ -44,7 +44,10 @@ def five_problems(
 
 
 def rivals(material: Material) -> Figure:
-    """Mark the mean regret of four policies at T = 10¹², which the runs of all four reach."""
+    """Mark the mean regret of four policies at T = 10¹², which the runs of all four reach.
+
+    All settings have the same runs.
+    """
     title = "Mean regret at T = 10¹²"
     figure, axes = drawing.canvas(title, x="regret (log scale)", y="", height=3.9)
     markers = {"frugal": "D", "fp-ucb": "o", "thompson": "^", "ucb1": "s"}
@@ -77,8 +80,8 @@ def late_logarithm(material: Material) -> Figure:
         linewidth=1.6,
         label="FP-UCB",
     )
-    # The bound of Theorem 2 if every arm may be played to tell models apart, not only the arms of
-    # A, which are best under some model.
+    # Theorem 1 without the slips of its proof; Theorem 2 where every arm may be played to tell
+    # models apart, not only the arms of A, which are best under some model.
     upper, lower = case.theorem1.corrected.log_coefficient, case.theorem2.all_arms.coefficient
     axes.axhline(upper, color=drawing.GREY, linestyle="--", label="Theorem 1: at most, in the end")
     axes.axhline(lower, color=drawing.GREY, linestyle=":", label="Theorem 2: at least, in the end")
@@ -128,7 +131,10 @@ def permutations(material: Material) -> Figure:
 
 
 def meets_thompson(material: Material) -> Figure:
-    """Draw FP-UCB and Thompson sampling, extrapolated until they meet."""
+    """Draw FP-UCB and Thompson sampling, extrapolated until they meet.
+
+    FP-UCB's regret is bounded here and stays. Thompson sampling's grows like ln t: a straight line.
+    """
     curves = drawing.curves_of(material, "permutations", ("fp-ucb", "thompson"), "far")
     figure, axes = drawing.draw_over_log_time(SETTINGS["permutations"].title, curves)
     ours, theirs = (float(curves[policy].mean_regret(policy)[-1]) for policy in curves)

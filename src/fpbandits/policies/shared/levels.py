@@ -43,7 +43,8 @@ class Theta(NamedTuple):
     prior
         By model, −ln of its prior probability, less the least of these.
     levels, counts
-        levels[arm, level]: the mean, unused from counts[arm] on, the number of the arm's levels.
+        levels[arm, level] is the mean. counts[arm] is how many levels the arm has: further entries
+        are unused.
     win, loss
         [arm, level]: what a reward of 1, and one of 0, costs in nats. Empty where models are
         weighed ``by_law``, or rewards are normal.
@@ -75,7 +76,7 @@ def theta(problem: Problem, *, by_law: bool = False) -> Theta:
     by_context = means.reshape(len(means), -1, len(problem.arms))
     is_best = by_context >= by_context.max(axis=2, keepdims=True) - TOLERANCE
     laws = means[:, :, np.newaxis]
-    costs = problem.rewards.costs() if by_law else None
+    costs = problem.rewards.costs() if by_law else None  # base and cost; None if sums suffice
     if costs is not None:
         laws = np.concatenate([laws, costs[0][:, :, np.newaxis], costs[1]], axis=2)
     by_arm = [_distinct(laws[:, arm]) for arm in range(laws.shape[1])]
@@ -94,7 +95,7 @@ def theta(problem: Problem, *, by_law: bool = False) -> Theta:
             loss = np.minimum(-np.log1p(-levels), IMPOSSIBLE)
     return Theta(
         by_law=costs is not None,
-        normal=not problem.rewards.bounded,
+        normal=not problem.rewards.bounded,  # only normal rewards have no range
         arms=len(problem.arms),
         eligible=np.ones(means.shape[1], bool),
         best=np.ascontiguousarray(is_best.argmax(axis=2).T, np.int64),
