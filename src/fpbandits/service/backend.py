@@ -148,9 +148,7 @@ class Backend:
         """
         try:
             experiment.check_serving()
-        except (
-            Error
-        ):  # its status or its rule's revision may have changed since this server read it
+        except Error:  # its status or its rule may have changed since this server read it
             experiment = await self.current(experiment.name)
             experiment.check_serving()
         outcomes = await self.batcher.submit([(experiment, request) for request in requests])

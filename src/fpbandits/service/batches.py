@@ -151,10 +151,9 @@ class _Batch:
 
     def serve(self, experiment: Experiment, request: Request | InputError) -> Outcome:
         """Step the unit of a request, and return the answer or the error."""
+        # This comes first: an `InputError` found by another edition means nothing.
         if experiment.stamp not in self._transaction.current:
-            return StaleError.of(
-                experiment.name
-            )  # an `InputError` of another edition means nothing
+            return StaleError.of(experiment.name)
         if isinstance(request, InputError):
             return request
         unit_key = experiment.id, request.unit
