@@ -6,6 +6,7 @@ import asyncio
 import gc
 import sqlite3
 from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from threading import Event as Signal
@@ -19,7 +20,7 @@ from waiting import LONG
 from fpbandits.errors import ConflictError, Error, UnavailableError
 from fpbandits.service import backend as module
 from fpbandits.service.backend import Backend
-from fpbandits.service.experiment import Experiment, checked_experiment
+from fpbandits.service.experiment import CLOSED, OPEN, Experiment, checked_experiment
 from fpbandits.service.messages import Ask
 from fpbandits.service.metrics import Metrics
 from fpbandits.service.settings import Settings
@@ -72,6 +73,42 @@ async def seen(signal: Signal) -> None:
 def at(monkeypatch: pytest.MonkeyPatch, clock: list[float]) -> None:
     """Let the event loop have the time of a list."""
     monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: clock[0])
+
+
+def test_nobody_waits_for_an_edition_that_has_changed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An experiment is closed while it is being prepared, and a report while it is being made."""
+    put(store)
+    prepare, make, is_made, goes_on = module._prepare, module.report, Signal(), Signal()
+
+    def slow_at_first(kept: Any) -> Experiment:
+        assert kept.status == CLOSED or goes_on.wait(LONG)
+        return prepare(kept)
+
+    def slow_while_open(*what: Any, **more: Any) -> Any:
+        made = make(*what, **more)
+        is_made.set()
+        assert made["status"] == CLOSED or goes_on.wait(LONG)
+        return made
+
+    monkeypatch.setattr(module, "_prepare", slow_at_first)
+    monkeypatch.setattr(module, "report", slow_while_open)
+
+    async def act(backend: Backend) -> None:
+        backend._reporting = ThreadPoolExecutor(2)
+        loading = asyncio.create_task(backend.experiment("e"))
+        reporting = asyncio.create_task(backend.report("e"))
+        while len(backend._under_way) < 2:
+            await asyncio.sleep(0)
+        await seen(is_made)
+        await backend.set_open("e", False)
+        assert (await backend.current("e")).status == CLOSED
+        assert (await backend.report("e"))["status"] == CLOSED
+        goes_on.set()
+        assert ((await loading).status, (await reporting)["status"]) == (OPEN, OPEN)
+
+    running(store, act)
 
 
 def test_an_experiment_is_read_and_prepared_once(

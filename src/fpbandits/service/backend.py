@@ -209,7 +209,8 @@ class Backend:
     ) -> _T:
         """Do some work; whoever asks for the same meanwhile waits for the same task.
 
-        ``verb`` is a participle: what is being done to an experiment, or a unit of an experiment.
+        ``verb`` is a participle: what is being done to the last of ``names``. The names before it
+        tell it apart: a unit's experiment, or an experiment's edition.
         """
         key = verb, *names
         if key not in self._under_way:
@@ -219,25 +220,23 @@ class Backend:
 
     async def experiment(self, name: str) -> Experiment:
         """Return an experiment as this server knows it; the store may have changed it since."""
-        if name in self._experiments:
-            return self._experiments[name]
-        return await self._once("prepared", name, work=lambda: self._load(name))
+        return self._experiments.get(name) or await self.current(name)
 
     async def current(self, name: str) -> Experiment:
         """Return an experiment as the store has it now."""
         kept = await self.call_store(self.read_kept, name)
         known = self._experiments.get(name)
-        if known is not None and known.stamp != kept.stamp:
-            del self._experiments[name]
-        return await self.experiment(name)
+        if known is not None and known.stamp == kept.stamp:
+            return known
+        # An edition is prepared once. Who asks for a later one does not wait for it.
+        return await self._once("prepared", str(kept.stamp), name, work=lambda: self._load(kept))
 
-    async def _load(self, name: str) -> Experiment:
-        """Read an experiment from the store, prepare it, and remember it."""
-        kept = await self.call_store(self.read_kept, name)
+    async def _load(self, kept: Kept) -> Experiment:
+        """Prepare an experiment of the store, and remember it."""
         loop = asyncio.get_running_loop()
         prepared = await loop.run_in_executor(self._loading, _prepare, kept)
         experiment = prepared.with_most_pending(self._settings.most_pending)
-        self._experiments[name] = experiment
+        self._experiments[kept.name] = experiment
         return experiment
 
     def read_kept(self, name: str) -> Kept:
@@ -368,7 +367,7 @@ class Backend:
             self._reports[name] = loop.time(), kept.stamp, latest
             return latest
 
-        return await self._once("reported on", name, work=work)
+        return await self._once("reported on", str(kept.stamp), name, work=work)
 
     def read_unit(
         self, experiment: Experiment, unit: str, context: str | None, error: float
