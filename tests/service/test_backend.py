@@ -23,6 +23,7 @@ from fpbandits.service.backend import Backend
 from fpbandits.service.experiment import CLOSED, OPEN, Experiment, checked_experiment
 from fpbandits.service.messages import Ask
 from fpbandits.service.metrics import Metrics
+from fpbandits.service.report import report
 from fpbandits.service.settings import Settings
 from fpbandits.service.statuses import MissingError
 from fpbandits.service.store import Store, open_store
@@ -80,14 +81,14 @@ def test_nobody_waits_for_an_edition_that_has_changed(
 ) -> None:
     """An experiment is closed while it is being prepared, and a report while it is being made."""
     put(store)
-    prepare, make, is_made, goes_on = module._prepare, module.report, Signal(), Signal()
+    prepare, is_made, goes_on = module._prepare, Signal(), Signal()
 
     def slow_at_first(kept: Any) -> Experiment:
         assert kept.status == CLOSED or goes_on.wait(LONG)
         return prepare(kept)
 
     def slow_while_open(*what: Any, **more: Any) -> Any:
-        made = make(*what, **more)
+        made = report(*what, **more)
         is_made.set()
         assert made["status"] == CLOSED or goes_on.wait(LONG)
         return made
