@@ -16,10 +16,11 @@ from fpbandits.errors import InputError
 from fpbandits.lab import analysis
 from fpbandits.lab.analysis import AnalysisPart, Analyzed, analyze_as_html
 from fpbandits.lab.examples import EXAMPLES
-from fpbandits.lab.heat import confusion, confusion_picture, means_picture
+from fpbandits.lab.heat import confusion_picture, means_picture
 from fpbandits.lab.session import Session
 from fpbandits.lab.sheet import sheet_of, with_field, with_text
 from fpbandits.problem.problem import Problem
+from fpbandits.theory.figure import confusion
 
 OnPage = Callable[[Coroutine[Any, Any, None]], None]
 

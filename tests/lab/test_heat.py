@@ -11,16 +11,10 @@ import pytest
 from PIL import Image
 
 from fpbandits.lab.examples import EXAMPLES
-from fpbandits.lab.heat import (
-    MUST,
-    NEED_NOT,
-    NOT_ALIKE,
-    confusion,
-    confusion_picture,
-    means_picture,
-)
+from fpbandits.lab.heat import confusion_picture, means_picture
 from fpbandits.problem.builtin import built_in
 from fpbandits.problem.problem import Problem
+from fpbandits.theory.figure import MUST, NEED_NOT, NOT_ALIKE, confusion
 
 
 def pixels(svg: str) -> np.ndarray:

@@ -100,6 +100,28 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     refused("folder.csv", None, "not a regular file")
 
 
+@pytest.mark.parametrize(
+    ("before", "row"),
+    [
+        (b"user,reward\n" + b"ann,1\n" * 5_000, 5_002),
+        (b"user,reward\r\n" + b"a" * 8_176 + b",1\r\n", 3),
+        (b'user,reward\n"ann\nof\n', 4),
+        (b"\xef\xbb\xbfuser,reward\nann,1\n", 3),
+        (b"\xef\xbb\xbf", 1),
+        (b"user,reward\n" + b'"ann\rof",1\n' * 5_000, 5_002),
+    ],
+    ids=["far on", "CR LF across 8 kB", "quoted lines", "after a BOM", "at a BOM", "quoted CR"],
+)
+def test_the_row_of_a_byte_that_is_not_utf8_is_told(
+    tmp_path: Path, before: bytes, row: int
+) -> None:
+    """Rows end at a line feed, as editors count them, whatever the decoder has read ahead."""
+    path = tmp_path / "log.csv"
+    path.write_bytes(before + b"b\xf6b,1\n")
+    with pytest.raises(InputError, match=f"^row {row}: byte 0xf6 is not UTF-8"):
+        list(file_chunks(path, ["user", "reward"], None))
+
+
 @pytest.mark.parametrize(("row", "fields"), [("bob", 1), ("bob,9,50", 3), ("bob,9,,50", 4)])
 def test_a_row_of_another_length_than_the_header_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: str, fields: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from difflib import get_close_matches
+from importlib import import_module
 from io import StringIO, TextIOWrapper
 from typing import Annotated, Any, NoReturn
 
@@ -12,48 +13,23 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from fpbandits import __version__
-from fpbandits.cli import (
-    analyze,
-    evaluate,
-    fit,
-    forecast,
-    lab,
-    leaderboard,
-    migrate,
-    policies,
-    report,
-    reproduce,
-    serve,
-    simulate,
-    sweep,
-    upgrade,
-    verify,
-)
 from fpbandits.errors import Error, nearest
 
+_NAMES = """
+analyze forecast simulate sweep reproduce leaderboard fit evaluate serve token verify export report
+migrate upgrade adopt lab policies
+"""
+"""All commands, in the order of the help."""
+
+_MODULES = {"token": "serve", "export": "verify", "adopt": "upgrade"}
+"""The modules of commands that have none of their own."""
+
 COMMANDS = {
-    command.__name__: command
-    for command in (
-        analyze.analyze,
-        forecast.forecast,
-        simulate.simulate,
-        sweep.sweep,
-        reproduce.reproduce,
-        leaderboard.leaderboard,
-        fit.fit,
-        evaluate.evaluate,
-        serve.serve,
-        serve.token,
-        verify.verify,
-        verify.export,
-        report.report,
-        migrate.migrate,
-        upgrade.upgrade,
-        upgrade.adopt,
-        lab.lab,
-        policies.policies,
-    )
+    name: getattr(import_module(f"fpbandits.cli.{_MODULES.get(name, name)}"), name)
+    for name in _NAMES.split()
 }
+"""The function of each command, by its name."""
+
 _RENAMED = {
     "replay": "verify",
     "--true": "--truth",

@@ -7,12 +7,12 @@ from typing import NamedTuple
 from nicegui import run, ui
 
 from fpbandits.core.markup import html_table
-from fpbandits.lab.heat import KINDS, confusion, confusion_picture, means_picture
+from fpbandits.lab.heat import KINDS, confusion_picture, means_picture
 from fpbandits.lab.parts import Notice, offer, table
 from fpbandits.lab.session import LAST_VALID, Session
 from fpbandits.problem.problem import Problem
 from fpbandits.theory.analysis import analyze
-from fpbandits.theory.figure import MOST_MODELS
+from fpbandits.theory.figure import MOST_MODELS, confusion
 
 _MOST_TRUTHS = 64
 """With more models than this, only the chosen truth is analyzed."""

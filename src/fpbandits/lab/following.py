@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from fpbandits.agent.agent import Agent
 from fpbandits.errors import Error, InputError
@@ -59,27 +58,6 @@ class Span:
         self.total += other.total
 
 
-class UnitState(NamedTuple):
-    """The state of a unit's agent.
-
-    Attributes
-    ----------
-    plausible
-        The plausible models, the best first.
-    misfits
-        Whether, at some decision, no model fitted.
-    blocked
-        The number of rewards that do not count before earlier ones arrive.
-    has_verdict
-        Whether there is a verdict at `ERROR`, in all contexts if there are any.
-    """
-
-    plausible: tuple[str, ...]
-    misfits: bool
-    blocked: int
-    has_verdict: bool
-
-
 @dataclass
 class Summary:
     """A summary of the units whose agents were loaded.
@@ -97,7 +75,7 @@ class Summary:
     blocked
         The number of rewards that do not count before earlier ones arrive.
     verdicts
-        The number of units with a verdict.
+        The number of units with a verdict at `ERROR`, in all contexts if there are any.
     """
 
     units: int = 0
@@ -106,6 +84,15 @@ class Summary:
     misfits: int = 0
     blocked: int = 0
     verdicts: int = 0
+
+    def add(self, other: Summary) -> None:
+        """Take in a summary of other units."""
+        self.units += other.units
+        self.identified.update(other.identified)
+        self.best_fits.update(other.best_fits)
+        self.misfits += other.misfits
+        self.blocked += other.blocked
+        self.verdicts += other.verdicts
 
 
 class Follower:
@@ -130,7 +117,7 @@ class Follower:
         self.seconds = 1.0
         self.spans: dict[int, Span] = {}
         self._store, self._last_seq = store, 0
-        self._units: OrderedDict[str, UnitState | None] = OrderedDict()
+        self._units: OrderedDict[str, Summary | None] = OrderedDict()
 
     def read(self) -> bool:
         """Read some new events, and return whether there may be more."""
@@ -192,22 +179,15 @@ class Follower:
     def summary(self) -> Summary:
         """Load the agents that have changed, and return a summary of the latest units."""
         summary = Summary()
-        for unit, state in self._units.items():
-            state = state or self._load(unit)
-            if state is None:
-                continue
-            self._units[unit] = state
-            summary.units += 1
-            summary.misfits += state.misfits
-            summary.blocked += state.blocked
-            summary.verdicts += state.has_verdict
-            summary.best_fits.update(state.plausible[:1])
-            if len(state.plausible) == 1:
-                summary.identified.update(state.plausible)
+        for unit, loaded in self._units.items():
+            of_unit = loaded or self._load(unit)
+            if of_unit is not None:
+                self._units[unit] = of_unit
+                summary.add(of_unit)
         return summary
 
-    def _load(self, unit: str) -> UnitState | None:
-        """Return the state of a unit's agent, if there is one that can be read."""
+    def _load(self, unit: str) -> Summary | None:
+        """Return the summary of one unit, if it has an agent that can be read."""
         state = self._state_of(unit)
         if state is None:
             return None
@@ -215,9 +195,15 @@ class Follower:
             agent, _ = unpack_unit(self.experiment, unit, state)
         except Error:  # a state that is spoiled concerns no other unit
             return None
-        blocked = sum(arm.rewards for arm in agent.blocked.values())
-        misfits = bool(agent.misfits)
-        return UnitState(tuple(agent.plausible()), misfits, blocked, _has_verdict(agent))
+        plausible = tuple(agent.plausible())
+        return Summary(
+            units=1,
+            identified=Counter(plausible if len(plausible) == 1 else ()),
+            best_fits=Counter(plausible[:1]),
+            misfits=int(agent.misfits > 0),
+            blocked=sum(arm.rewards for arm in agent.blocked.values()),
+            verdicts=int(_has_verdict(agent)),
+        )
 
 
 def _has_verdict(agent: Agent) -> bool:

@@ -17,7 +17,7 @@ from fpbandits.problem.problem import Problem
 from fpbandits.report.figures import ORANGE, SKY, short
 from fpbandits.report.html import data_url
 from fpbandits.theory.contexts import PairStructure
-from fpbandits.theory.structure import Structure
+from fpbandits.theory.figure import MUST, NEED_NOT, NOT_ALIKE, Kinds
 
 _CELL = 26
 """The size of a cell, in pixels."""
@@ -37,35 +37,11 @@ _LONGEST_NAME = 22
 LETTER = 7.2
 """The width of a letter in the names, in pixels, about."""
 
-Kinds = np.ndarray[tuple[int, int], np.dtype[np.int8]]
-"""Whether each model looks like each truth, [truth, model]: one of the three numbers below."""
-
-NOT_ALIKE = 0
-"""While the truth's best arms are played, the model is ruled out."""
-
-MUST = 1
-"""The model looks like the truth, but has a better arm: they must be told apart."""
-
-NEED_NOT = 2
-"""The model looks like the truth, and need not be told apart from it."""
-
 KINDS = {
     MUST: ("looks like it and has a better arm: must be told apart", ORANGE),
     NEED_NOT: ("looks like it, but need not be told apart", SKY),
 }
 """What the two kinds of confusion mean, in words, and their colours."""
-
-
-def confusion(problem: Problem) -> Kinds:
-    """Return which models look like which truth while its best arms are played."""
-    structure = PairStructure(problem)
-    kinds = np.full((len(problem.models),) * 2, NOT_ALIKE, np.int8)
-    by_arm = None if problem.contexts else Structure(problem)
-    for truth in range(len(kinds)):
-        if by_arm is not None:
-            kinds[truth, by_arm.confusion_set(truth)] = NEED_NOT
-        kinds[truth, structure.confusion_set(truth)] = MUST
-    return kinds
 
 
 def means_picture(problem: Problem) -> str:

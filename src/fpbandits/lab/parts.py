@@ -10,6 +10,7 @@ from typing import Any
 from nicegui import ui
 
 from fpbandits.errors import Error
+from fpbandits.lab.reading import parse_number
 from fpbandits.lab.tasks import Stop
 
 STYLE = Path(__file__).parent / "lab.css"
@@ -140,12 +141,9 @@ def number_of(text: Any) -> Any:
     (1000, 0.5, 9007199254740993, '1_000')
     """
     words = str(text)
-    if "_" in words:  # int() and float() would accept 1_000, which is not a number for users
+    value = parse_number(words)
+    if value is None:
         return text
     with suppress(ValueError):
-        return int(words)  # float() would round long seeds
-    try:
-        value = float(words)
-    except ValueError:
-        return text
+        return int(words)  # a float would round long seeds
     return int(value) if value.is_integer() else value

@@ -129,13 +129,13 @@ def _parse_field(name: str, text: str) -> Any:
 
 def _parse(text: str) -> Any:
     """Return the number in a text, or a list of several; or the text, if it is no number."""
-    parts = [_parse_number(part) for part in re.split(r"[,;\s]+", text.strip())]
+    parts = [parse_number(part) for part in re.split(r"[,;\s]+", text.strip())]
     if any(part is None for part in parts):
         return text
     return parts[0] if len(parts) == 1 else parts
 
 
-def _parse_number(text: str) -> float | None:
+def parse_number(text: str) -> float | None:
     """Return the number that a text stands for, if it does."""
     try:
         # float() would accept 1_000, which is not a number for users.

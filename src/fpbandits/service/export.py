@@ -153,50 +153,47 @@ def export(store: Store, name: str, path: Path, progress: Progress | None = None
     write = _write_parquet if ending == ".parquet" else _write_csv
     rewards = Rewards(experiment.late)
     with whole_history(store, kept) as history, written_aside(path) as file:
-        complete = (
+        rows = (
             row
             | {"control": control is not None and control.has(row["unit"])}
             | {"among": None if row["among"] is None else arms_to_text(row["among"])}
             for row in rewards.rows(history.events())
         )
-        rows = ([row[column] for column in columns] for row in complete)
-        write(file, columns, rows, progress or (lambda rows: None))
+        write(file, columns, _pages(rows, progress or (lambda rows: None)))
     return rewards
 
 
-def _write_csv(
-    file: BinaryIO, columns: list[str], rows: Iterator[list[Any]], progress: Progress
-) -> None:
+def _pages(rows: Iterator[Row], progress: Progress) -> Iterator[list[Row]]:
+    """Yield the rows, many at a time, and report how many have been written."""
     count = 0
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
     while page := list(islice(rows, _AT_ONCE)):
-        writer.writerows(
-            [text_to_cell(value) if isinstance(value, str) else value for value in row]
-            for row in page
-        )
+        yield page
         count += len(page)
         progress(count)
+
+
+def _write_csv(file: BinaryIO, columns: list[str], pages: Iterator[list[Row]]) -> None:
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    writer = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    for page in pages:
+        writer.writerows(
+            {
+                column: text_to_cell(value) if isinstance(value, str) else value
+                for column, value in row.items()
+            }
+            for row in page
+        )
     text.flush()
     text.detach()
 
 
-def _write_parquet(
-    file: BinaryIO, columns: list[str], rows: Iterator[list[Any]], progress: Progress
-) -> None:
+def _write_parquet(file: BinaryIO, columns: list[str], pages: Iterator[list[Row]]) -> None:
     with needed_for("a Parquet file", "parquet", ", or name a .csv file"):
         import pyarrow
         import pyarrow.parquet
     arrow = {str: pyarrow.string(), float: pyarrow.float64(), bool: pyarrow.bool_()}
-    kinds = {name: arrow[_COLUMNS[name]] for name in columns}
-    schema, count = pyarrow.schema(kinds.items()), 0
+    schema = pyarrow.schema([(column, arrow[_COLUMNS[column]]) for column in columns])
     with pyarrow.parquet.ParquetWriter(file, schema) as writer:
-        while page := list(islice(rows, _AT_ONCE)):
-            arrays = [
-                pyarrow.array(values, kind)
-                for values, kind in zip(zip(*page, strict=True), kinds.values(), strict=True)
-            ]
-            writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
-            count += len(page)
-            progress(count)
+        for page in pages:
+            writer.write_table(pyarrow.Table.from_pylist(page, schema=schema))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
@@ -26,36 +26,25 @@ class Metrics:
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
-        self._answers = Counter(
-            "fpbandits_answers",
-            "Answers over HTTP.",
-            ("route", "method", "status"),
-            registry=registry,
+        counter = partial(Counter, registry=registry)
+        histogram = partial(Histogram, registry=registry)
+        self._answers = counter(
+            "fpbandits_answers", "Answers over HTTP.", ("route", "method", "status")
         )
-        self._seconds = Histogram(
+        self._seconds = histogram(
             "fpbandits_answer_seconds",
             "From a call over HTTP to its answer.",
             ("route",),
             buckets=_SECONDS,
-            registry=registry,
         )
-        self._together = Histogram(
-            "fpbandits_transaction_requests",
-            "Requests per transaction.",
-            buckets=_REQUESTS,
-            registry=registry,
+        self._together = histogram(
+            "fpbandits_transaction_requests", "Requests per transaction.", buckets=_REQUESTS
         )
-        self._transactions = Histogram(
-            "fpbandits_transaction_seconds",
-            "Seconds per transaction.",
-            buckets=_SECONDS,
-            registry=registry,
+        self._transactions = histogram(
+            "fpbandits_transaction_seconds", "Seconds per transaction.", buckets=_SECONDS
         )
-        self._events = Counter(
-            "fpbandits_events",
-            "Events that this server added to the log.",
-            ("experiment", "kind"),
-            registry=registry,
+        self._events = counter(
+            "fpbandits_events", "Events that this server added to the log.", ("experiment", "kind")
         )
         self._waiting = Gauge(
             "fpbandits_waiting_requests",

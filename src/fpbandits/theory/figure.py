@@ -29,9 +29,34 @@ _MOST_NUMBERED_PAIRS = 16
 _LONGEST_LABEL = 24
 """Characters of a name on an axis."""
 
+Kinds = np.ndarray[tuple[int, int], np.dtype[np.int8]]
+"""Whether each model looks like each truth, [truth, model]: one of the three numbers below."""
+
+NOT_ALIKE = 0
+"""While the truth's best arms are played, the model is ruled out."""
+
+MUST = 1
+"""The model looks like the truth, but has a better arm: they must be told apart."""
+
+NEED_NOT = 2
+"""The model looks like the truth, and need not be told apart from it."""
+
 _LEGEND: dict[str, Any] = {"ncols": 2, "frameon": False, "fontsize": 9}
 _CONFUSIONS = {"has a better arm: must be told apart": ORANGE, "need not be told apart": SKY}
-"""Labels and colours of the entries 1 and 2 of the confusion matrix; 0 is no confusion."""
+"""Labels and colours of `MUST` and `NEED_NOT`."""
+
+
+def confusion(problem: Problem) -> Kinds:
+    """Return which models look like which truth while its best arms are played."""
+    structure = PairStructure(problem)
+    kinds = np.full((len(problem.models),) * 2, NOT_ALIKE, np.int8)
+    # Without contexts the paper's B(θ°) may hold more models than that of `PairStructure`.
+    paper_structure = None if problem.contexts else Structure(problem)
+    for truth in range(len(kinds)):
+        if paper_structure is not None:
+            kinds[truth, paper_structure.confusion_set(truth)] = NEED_NOT
+        kinds[truth, structure.confusion_set(truth)] = MUST
+    return kinds
 
 
 @own_style()
@@ -47,9 +72,8 @@ def structure_figure(problem: Problem) -> Figure:
     left = float(np.clip(1.5 + 0.55 * problem.pairs, 3.2, 9.0))
     figure = blank(left + height + 2.0, height)
     means_axes, confusion_axes = figure.subplots(1, 2, width_ratios=[left, height])
-    structure = PairStructure(problem)
-    _draw_means(figure, means_axes, problem, structure)
-    _draw_confusion(figure, confusion_axes, problem, structure)
+    _draw_means(figure, means_axes, problem, PairStructure(problem))
+    _draw_confusion(figure, confusion_axes, problem)
     sizes = [f"{count:,} models", f"{len(problem.arms):,} arms"]
     if problem.contexts:
         sizes.append(f"{len(problem.contexts):,} contexts")
@@ -99,18 +123,12 @@ def _name_contexts(axes: Axes, contexts: tuple[str, ...], arms: int) -> None:
         axes.axvline(column - 0.5, color="white", linewidth=3)
 
 
-def _draw_confusion(figure: Figure, axes: Axes, problem: Problem, structure: PairStructure) -> None:
+def _draw_confusion(figure: Figure, axes: Axes, problem: Problem) -> None:
     """Draw for every truth the models in B(θ°), those that force exploration in another colour."""
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
 
-    kinds = np.zeros((len(problem.models),) * 2)
-    # Without contexts the paper's B(θ°) may hold more models than that of `PairStructure`.
-    paper_structure = None if problem.contexts else Structure(problem)
-    for truth in range(len(kinds)):
-        if paper_structure is not None:
-            kinds[truth, paper_structure.confusion_set(truth)] = 2
-        kinds[truth, structure.confusion_set(truth)] = 1
+    kinds = confusion(problem)
     colours = ["#F2F2F2", *_CONFUSIONS.values()]
     axes.imshow(kinds, cmap=ListedColormap(colours), vmin=0, vmax=2, interpolation="nearest")
     title = "who looks like whom while the best arm is played"
