@@ -25,14 +25,22 @@ from fpbandits.service import migrate as migrate_module
 from fpbandits.service import store as store_module
 from fpbandits.service.adopt import adopt, needs_adopting, renew_states
 from fpbandits.service.batches import handle_together
-from fpbandits.service.experiment import MIGRATING, OPEN, Experiment, Stamp, checked_experiment
+from fpbandits.service.experiment import MIGRATING, OPEN, Experiment, checked_experiment
 from fpbandits.service.export import export
 from fpbandits.service.messages import Ask, Expire, Forget, Request, Tell
 from fpbandits.service.migrate import migrate
 from fpbandits.service.report import report
 from fpbandits.service.statuses import MissingError
 from fpbandits.service.step import Event, Unit
-from fpbandits.service.store import Change, StaleError, Store, Transaction, UnitKey, open_store
+from fpbandits.service.store import (
+    Change,
+    StaleError,
+    Store,
+    Transaction,
+    UnitKey,
+    Wanted,
+    open_store,
+)
 from fpbandits.service.verify import verify
 
 PROBLEM = """
@@ -57,9 +65,6 @@ there = [0.3, 0.4]
 here = [0.2, 0.5]
 there = [0.8, 0.1]
 """
-
-
-Wanted = tuple[list[Stamp], list[UnitKey], list[UnitKey], list[tuple[UnitKey, str]]]
 
 
 def put(store: Store, name: str = "e", problem: str = PROBLEM, **fields: Any) -> Experiment:
@@ -90,12 +95,12 @@ def ahead(store: Store, seconds: float) -> Iterator[None]:
     transaction: Any = store.transaction
 
     @contextmanager
-    def later(*wanted: Any) -> Iterator[Transaction]:
-        with transaction(*wanted) as found:
+    def later(wanted: Wanted) -> Iterator[Transaction]:
+        with transaction(wanted) as found:
             found.now += seconds
             yield found
 
-    store.transaction = later  # type: ignore[method-assign, assignment]
+    store.transaction = later  # type: ignore[method-assign]
     yield
     store.transaction = transaction  # type: ignore[method-assign]
 
@@ -616,8 +621,8 @@ class StoreContract:
         experiment = put(store)
         place = experiment.id, "u"
         event = Event(1, "decision", 0, "k", "a", None, None, None, 0.0, "", 1)
-        wanted: Wanted = [experiment.stamp], [place], [], []
-        with suppress(ZeroDivisionError), store.transaction(*wanted) as transaction:
+        wanted = Wanted([experiment.stamp], [place])
+        with suppress(ZeroDivisionError), store.transaction(wanted) as transaction:
             write(transaction, place, event)
             raise ZeroDivisionError
         assert everything(other, experiment) == ([], [])
@@ -631,8 +636,8 @@ class StoreContract:
         place = experiment.id, "u"
         for kind, key in (("decision", "k"), ("reward", None)):
             event = Event(3, kind, 0, key, "a", None, None, 1.0, 0.0, "", 1)
-            wanted: Wanted = [experiment.stamp], [], [place], []
-            with pytest.raises(Error), store.transaction(*wanted) as transaction:
+            wanted = Wanted([experiment.stamp], [], [place])
+            with pytest.raises(Error), store.transaction(wanted) as transaction:
                 write(transaction, place, event)
             assert everything(store, experiment) == before
 
@@ -725,7 +730,7 @@ class StoreContract:
         experiment = put(store)
         one(store, experiment, Ask("u"))
         with (
-            other.transaction([experiment.stamp], [], [(experiment.id, "u")], []),
+            other.transaction(Wanted([experiment.stamp], [], [(experiment.id, "u")])),
             pytest.raises(UnavailableError),
         ):
             one(store, experiment, Ask("u"))

@@ -21,7 +21,7 @@ from typing import Any
 
 from fpbandits.core.extras import needed_for
 from fpbandits.errors import StorageError, UnavailableError, said, within
-from fpbandits.service.experiment import OPEN, STATES, Kept, Stamp, reward_wait
+from fpbandits.service.experiment import OPEN, STATES, Kept, reward_wait
 from fpbandits.service.postgres_connection import (
     SQL,
     Connection,
@@ -39,13 +39,12 @@ from fpbandits.service.store import (
     SCHEMA,
     Change,
     History,
-    Keys,
     Rebuilt,
     StaleError,
     Store,
     Transaction,
-    UnitKeys,
     UnitRow,
+    Wanted,
     check_schema,
     migrations,
 )
@@ -86,12 +85,9 @@ class PostgresStore(Store):
         check_schema(schema_of(connection))
 
     @contextmanager
-    def transaction(
-        self, experiments: Sequence[Stamp], asked: UnitKeys, touched: UnitKeys, keys: Keys
-    ) -> Iterator[Transaction]:
-        named = experiments, asked, touched, keys
+    def transaction(self, wanted: Wanted) -> Iterator[Transaction]:
         with own_errors(self._where):
-            opened = self._begin(*named) or self._begin(*named)
+            opened = self._begin(wanted) or self._begin(wanted)
             if opened is None:
                 raise UnavailableError("the connection broke twice", place=(self._where,))
             try:
@@ -104,13 +100,11 @@ class PostgresStore(Store):
                 opened.roll_back()
                 raise
 
-    def _begin(
-        self, experiments: Sequence[Stamp], asked: UnitKeys, touched: UnitKeys, keys: Keys
-    ) -> _PostgresTransaction | None:
+    def _begin(self, wanted: Wanted) -> _PostgresTransaction | None:
         """Begin a transaction; None if the connection turned out to be broken."""
         writer = self._connected_writer()
         try:
-            return _PostgresTransaction(writer, experiments, asked, touched, keys)
+            return _PostgresTransaction(writer, wanted)
         except psycopg.Error as error:
             # This connection may be in a transaction that can only fail.
             broken = writer.broken
@@ -252,32 +246,25 @@ class PostgresStore(Store):
 
 
 class _PostgresTransaction(Transaction):
-    def __init__(
-        self,
-        writer: Connection,
-        experiments: Sequence[Stamp],
-        asked: UnitKeys,
-        touched: UnitKeys,
-        keys: Keys,
-    ) -> None:
+    def __init__(self, writer: Connection, wanted: Wanted) -> None:
         self._writer = writer
-        unit_keys = sorted([*asked, *touched])
-        stamps = _columns(experiments)
+        unit_keys = sorted([*wanted.asked, *wanted.touched])
+        stamps = _columns(wanted.experiments)
         with writer.pipeline():
             writer.execute(b"BEGIN")
             begun = writer.execute(SQL["begin"])
             known = writer.execute(SQL["stamps"], stamps[:1])
-            if asked:
-                writer.execute(SQL["add_units"], [*_columns(asked), *stamps])
+            if wanted.asked:
+                writer.execute(SQL["add_units"], [*_columns(wanted.asked), *stamps])
             locked = writer.execute(SQL["lock_units"], _columns(unit_keys))
-            looked_up = [(experiment, unit, key) for (experiment, unit), key in keys]
+            looked_up = [(experiment, unit, key) for (experiment, unit), key in wanted.keys]
             decided = writer.execute(SQL["decided"], _columns(looked_up) or [[], [], []])
         row = begun.fetchone()
         assert row is not None
         _, _, self.now, schema = row
         check_schema(schema)
         present = set(known)
-        self.current = frozenset(stamp for stamp in experiments if tuple(stamp) in present)
+        self.current = frozenset(stamp for stamp in wanted.experiments if tuple(stamp) in present)
         self.rows = {(row[0], row[1]): UnitRow(*row[2:]) for row in locked}
         self.decided = {}
         for experiment, unit, *values in decided:

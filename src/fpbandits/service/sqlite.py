@@ -22,20 +22,19 @@ from urllib.parse import quote as escaped
 
 from fpbandits.core.storage import shown
 from fpbandits.errors import InputError, StorageError, UnavailableError, said, within
-from fpbandits.service.experiment import OPEN, STATES, Kept, Stamp, reward_wait
+from fpbandits.service.experiment import OPEN, STATES, Kept, reward_wait
 from fpbandits.service.step import Event, experiment_event
 from fpbandits.service.store import (
     SCHEMA,
     UPGRADE_PATIENCE,
     Change,
     History,
-    Keys,
     Rebuilt,
     StaleError,
     Store,
     Transaction,
-    UnitKeys,
     UnitRow,
+    Wanted,
     check_schema,
     migrations,
     statements,
@@ -219,12 +218,10 @@ class SqliteStore(Store):
         return renewed
 
     @contextmanager
-    def transaction(
-        self, experiments: Sequence[Stamp], asked: UnitKeys, touched: UnitKeys, keys: Keys
-    ) -> Iterator[Transaction]:
+    def transaction(self, wanted: Wanted) -> Iterator[Transaction]:
         with self._writing() as writer:
             check_schema(_schema(writer))
-            yield _SqliteTransaction(writer, self._sql, experiments, asked, touched, keys)
+            yield _SqliteTransaction(writer, self._sql, wanted)
 
     def check_writing(self) -> None:
         with self._writing() as writer:
@@ -317,37 +314,29 @@ class SqliteStore(Store):
 
 
 class _SqliteTransaction(Transaction):
-    def __init__(
-        self,
-        writer: Connection,
-        sql: dict[str, str],
-        experiments: Sequence[Stamp],
-        asked: UnitKeys,
-        touched: UnitKeys,
-        keys: Keys,
-    ) -> None:
+    def __init__(self, writer: Connection, sql: dict[str, str], wanted: Wanted) -> None:
         self._writer, self._sql = writer, sql
         ((self.now,),) = writer.execute(sql["now"])
         self.current = frozenset(
             stamp
-            for stamp in experiments
+            for stamp in wanted.experiments
             if writer.execute(sql["stamp"], (stamp.id,)).fetchone() == stamp
         )
         # Each statement lets other threads in between, so one looks up many units.
         names, self.rows = defaultdict[int, list[str]](list), {}
-        for experiment, name in (*asked, *touched):
+        for experiment, name in (*wanted.asked, *wanted.touched):
             names[experiment].append(name)
         for experiment, own in names.items():
             for name, *row in writer.execute(sql["units"], (json.dumps(own), experiment)):
                 self.rows[experiment, name] = UnitRow(*row)
         current = {stamp.id for stamp in self.current}
-        for unit_key in asked:
+        for unit_key in wanted.asked:
             if unit_key not in self.rows and unit_key[0] in current:
                 added = writer.execute(sql["add_unit"], unit_key).lastrowid
                 assert added is not None
                 self.rows[unit_key] = UnitRow(added, 0, None)
         self.decided = {}
-        for unit_key, key in keys:
+        for unit_key, key in wanted.keys:
             unit = self.rows.get(unit_key)
             if unit is not None and unit.steps:
                 row = writer.execute(sql["decided"], (unit.id, key)).fetchone()

@@ -46,10 +46,25 @@ _ALL_EXPERIMENTS = 1_000_000
 UnitKey = tuple[int, str]
 """An experiment's number and a unit's name: also the order in which units are locked."""
 
-UnitKeys = Sequence[UnitKey]
 
-Keys = Sequence[tuple[UnitKey, str]]
-"""Units, and the callers' keys under which a decision may have been made for each."""
+class Wanted(NamedTuple):
+    """What a transaction needs.
+
+    Attributes
+    ----------
+    experiments
+        The editions of the experiments that the units belong to.
+    asked, touched
+        The units, each in one of the two, in order. Units that are ``asked`` for are added if they
+        are unknown.
+    keys
+        Units, and the callers' keys under which a decision may have been made for each.
+    """
+
+    experiments: Sequence[Stamp]
+    asked: Sequence[UnitKey]
+    touched: Sequence[UnitKey] = ()
+    keys: Sequence[tuple[UnitKey, str]] = ()
 
 
 class StaleError(UnavailableError):
@@ -156,21 +171,8 @@ class Store(ABC):
     """
 
     @abstractmethod
-    def transaction(
-        self, experiments: Sequence[Stamp], asked: UnitKeys, touched: UnitKeys, keys: Keys
-    ) -> AbstractContextManager[Transaction]:
-        """Lock units, and return what is known of them; an exception in the block rolls it back.
-
-        Parameters
-        ----------
-        experiments
-            Those that the units belong to.
-        asked, touched
-            The units, each in one of the two, in order. Units that are ``asked`` for are added if
-            they are unknown.
-        keys
-            Keys under which decisions may have been made.
-        """
+    def transaction(self, wanted: Wanted) -> AbstractContextManager[Transaction]:
+        """Lock units, and return what is known of them; an exception in the block rolls it back."""
 
     @abstractmethod
     def check_writing(self) -> None:
