@@ -12,7 +12,7 @@ through those that it lacks, each in a transaction of its own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from importlib.resources import files
@@ -23,10 +23,10 @@ from urllib.parse import urlsplit
 
 from fpbandits.core.checks import checked_path
 from fpbandits.errors import InputError, StorageError, UnavailableError, quote
-from fpbandits.service.experiment import OPEN, Kept, Stamp
+from fpbandits.service.experiment import OPEN, STATES, Kept, Stamp, reward_wait
 from fpbandits.service.messages import Erase
 from fpbandits.service.settings import Settings
-from fpbandits.service.step import Event, Unit
+from fpbandits.service.step import Event, Unit, experiment_event
 
 KIND = "fpbandits store"
 """What a PostgreSQL database says of itself."""
@@ -170,6 +170,9 @@ class Store(ABC):
     Only one thread may use `transaction` and `check_writing`; all other methods are for any thread.
     """
 
+    _sql: Mapping[str, Any]
+    """The statements by name, in the form that connections take."""
+
     @abstractmethod
     def transaction(self, wanted: Wanted) -> AbstractContextManager[Transaction]:
         """Lock units, and return what is known of them; an exception in the block rolls it back."""
@@ -179,12 +182,38 @@ class Store(ABC):
         """Write something and commit it, as a transaction does."""
 
     @abstractmethod
+    def _reading(self) -> AbstractContextManager[Any]:
+        """Return a connection to read by, which no other thread uses in the block."""
+
+    @abstractmethod
+    def _administering(self, *, alone: bool = False) -> AbstractContextManager[Any]:
+        """Return a connection to write by, seldom and little, such as to experiments.
+
+        If ``alone`` is true, the block is one transaction, and nobody else writes meanwhile.
+        """
+
+    def _read(self, name: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Run the statement of that name, which only reads; return its rows."""
+        with self._reading() as connection:
+            rows: list[tuple[Any, ...]] = connection.execute(self._sql[name], values).fetchall()
+            return rows
+
+    def _change(self, name: str, *values: Any) -> int:
+        """Run a statement in any thread; return how many rows it changed."""
+        with self._administering() as connection:
+            return int(connection.execute(self._sql[name], values).rowcount)
+
     def add_experiment(
         self, name: str, definition: str, revision: int, *, status: str = OPEN
     ) -> tuple[Kept, bool]:
         """Add an experiment unless there is one of that name; return it, and whether it is new."""
+        with self._administering() as connection:
+            (now,) = connection.execute(self._sql["now"]).fetchone()
+            values = name, definition, status, revision, STATES, reward_wait(definition), now
+            added = connection.execute(self._sql["add_experiment"], values).rowcount
+            row = connection.execute(self._sql["experiment"], (name,)).fetchone()
+        return Kept(*row), added > 0
 
-    @abstractmethod
     def change_experiment(
         self, kept: Kept, status: str, revision: int | None = None, kind: str | None = None
     ) -> Kept:
@@ -193,14 +222,24 @@ class Store(ABC):
         ``kind`` is the event that is added to the log, if any. If the experiment is no longer as
         ``kept`` says, that is a `StaleError`.
         """
+        after = kept.changed(status, revision)
+        with self._administering(alone=True) as connection:
+            values = status, after.revision, after.states, *kept.stamp
+            if not connection.execute(self._sql["change_experiment"], values).rowcount:
+                raise StaleError.of(kept.name)
+            if kind is not None:
+                (now,) = connection.execute(self._sql["now"]).fetchone()
+                event = experiment_event(kind, after.revision, now)
+                connection.execute(self._sql["add_event"], (kept.id, None, *event))
+        return after
 
-    @abstractmethod
     def rebuild(self, kept: Kept, units: Sequence[Rebuilt]) -> None:
         """Replace states of units. Their experiment must not take requests meanwhile."""
-
-    @abstractmethod
-    def _read(self, name: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Run the statement of that name, which only reads; return its rows."""
+        with self._administering(alone=True) as connection:
+            if connection.execute(self._sql["stamp"], (kept.id,)).fetchone() != kept.stamp:
+                raise StaleError.of(kept.name)
+            rows = [(state, due, kept.id, unit) for unit, state, due in units]
+            connection.cursor().executemany(self._sql["rewrite_unit"], rows)
 
     def count_experiments(self) -> int:
         """Return the number of experiments."""
@@ -249,10 +288,6 @@ class Store(ABC):
             after = page[-1][0]
         return Erase(name, events, after)
 
-    @abstractmethod
-    def _change(self, name: str, *values: Any) -> int:
-        """Run a statement in any thread; return how many rows it changed."""
-
     def delete_some(self, experiment: int) -> bool:
         """Delete a part of an experiment that takes no requests; return whether more is left."""
         for name in ("delete_events", "delete_units"):
@@ -289,16 +324,17 @@ class History(ABC):
     """An experiment's units and their events, as of one moment."""
 
     @abstractmethod
-    def events(self) -> Iterator[tuple[str, Event]]:
-        """Yield units with their events, one unit after the other, its events in order."""
-
-    @abstractmethod
-    def states(self) -> Iterator[tuple[str, int, str | None]]:
-        """Yield units, how many events they had, and their states, in the order of `events`."""
-
-    @abstractmethod
     def rows(self, name: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         """Run the statement of that name about the experiment, and yield its rows."""
+
+    def events(self) -> Iterator[tuple[str, Event]]:
+        """Yield units with their events, one unit after the other, its events in order."""
+        for unit, *event in self.rows("by_unit"):
+            yield unit, Event(*event)
+
+    def states(self) -> Iterator[tuple[str, int, str | None]]:
+        """Yield units, how many events they had, and their states, in the order of `events`."""
+        return self.rows("states")
 
 
 def open_store(url: str, *, make: bool = False, patience: float = Settings.store_patience) -> Store:

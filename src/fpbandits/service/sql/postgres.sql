@@ -28,7 +28,7 @@ UPDATE fpbandits.heartbeat SET time = extract(epoch FROM clock_timestamp())
 -- name: add_experiment
 INSERT INTO fpbandits.experiments (name, definition, status, revision, states, edition, wait,
     created)
-VALUES (%s, %s, %s, %s, %s, 0, %s, extract(epoch FROM clock_timestamp()))
+VALUES (%s, %s, %s, %s, %s, 0, %s, %s)
 ON CONFLICT (name) DO NOTHING
 
 -- name: no_one_writes
@@ -55,6 +55,9 @@ SELECT pg_advisory_xact_lock_shared(7364, 2),
         (7364::bigint << 48) + (SELECT coalesce(max(seq), 0) FROM fpbandits.events)
     ),
     extract(epoch FROM clock_timestamp())::float8, (SELECT schema FROM fpbandits.about)
+
+-- name: stamp
+SELECT id, created, edition FROM fpbandits.experiments WHERE id = %s
 
 -- name: stamps
 SELECT id, created, edition FROM fpbandits.experiments WHERE id = ANY(%s::integer[])
@@ -88,6 +91,11 @@ SELECT step, kind, number, key, arm, context, probability, reward, time, version
     among
 FROM fpbandits.events WHERE unit = %s AND number = %s AND kind <> 'decision'
 
+-- name: add_event
+INSERT INTO fpbandits.events (experiment, unit, step, kind, number, key, arm, context, probability,
+    reward, time, version, revision, among)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+
 -- name: add_events
 INSERT INTO fpbandits.events (experiment, unit, step, kind, number, key, arm, context, probability,
     reward, time, version, revision, among)
@@ -100,11 +108,8 @@ UPDATE fpbandits.units SET steps = new.steps, state = new.state, due = new.due
 FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::float8[]) AS new (id, steps, state, due)
 WHERE units.id = new.id
 
--- name: rewrite_units
-UPDATE fpbandits.units SET state = new.state, due = new.due
-FROM unnest(%s::text[], %s::float8[], %s::integer[], %s::text[])
-    AS new (state, due, experiment, name)
-WHERE units.experiment = new.experiment AND units.name = new.name
+-- name: rewrite_unit
+UPDATE fpbandits.units SET state = %s, due = %s WHERE experiment = %s AND name = %s
 
 -- name: unit
 SELECT id, steps, state FROM fpbandits.units WHERE experiment = %s AND name = %s

@@ -8,7 +8,7 @@ UPDATE heartbeat SET time = (julianday('now') - 2440587.5) * 86400.0
 
 -- name: add_experiment
 INSERT INTO experiments (name, definition, status, revision, states, edition, wait, created)
-VALUES (?, ?, ?, ?, ?, 0, ?, (julianday('now') - 2440587.5) * 86400.0)
+VALUES (?, ?, ?, ?, ?, 0, ?, ?)
 ON CONFLICT (name) DO NOTHING
 
 -- name: change_experiment
