@@ -403,11 +403,14 @@ def without_password(url: str) -> str:
 
 @cache
 def statements(name: str) -> dict[str, str]:
-    """Return the statements of a file of SQL by their names."""
-    text = files("fpbandits.service").joinpath("sql", f"{name}.sql").read_text(encoding="utf-8")
-    _, *parts = text.split("-- name: ")
-    named = (part.partition("\n") for part in parts)
-    return {title.strip(): body.strip() for title, _, body in named}
+    """Return the statements for a database, those of every store among them, by their names."""
+    folder = files("fpbandits.service").joinpath("sql")
+    found = {}
+    for file in ("common.sql", f"{name}.sql"):
+        _, *parts = folder.joinpath(file).read_text(encoding="utf-8").split("-- name: ")
+        named = (part.partition("\n") for part in parts)
+        found.update({title.strip(): body.strip() for title, _, body in named})
+    return found
 
 
 def migrations(name: str, schema: int) -> Iterator[tuple[int, list[str]]]:
