@@ -34,6 +34,7 @@ from fpbandits.service.statuses import MissingError
 from fpbandits.service.step import Event, Unit
 from fpbandits.service.store import (
     Change,
+    Rebuilt,
     StaleError,
     Store,
     Transaction,
@@ -909,6 +910,34 @@ class StoreContract:
         stale, decided, wrong = handle_together(first, work)
         assert (type(stale), type(wrong)) == (StaleError, StaleError)
         assert decided == {"decision": "0@u", "unit": "u", "arm": "a"}
+
+    def test_nobody_changes_an_experiment_while_its_units_are_changed(
+        self, opened: Callable[[], Store]
+    ) -> None:
+        store, other = opened(), opened()
+        experiment = put(store)
+        kept = store.experiment("e")
+        assert kept is not None
+        with other.transaction(Wanted([experiment.stamp], [(experiment.id, "u")])):
+            with pytest.raises(UnavailableError):
+                store.change_experiment(kept, "closed", kind="closed")
+            with pytest.raises(UnavailableError):
+                store.rebuild(kept, [Rebuilt("u", "1", None)])
+        assert store.experiment("e") == kept
+        assert everything(store, experiment) == ([], [("u", 0, None)])
+
+    def test_states_of_several_units_are_replaced(self, store: Store) -> None:
+        experiment = put(store, reward_wait=1000)
+        for unit in "uvw":
+            one(store, experiment, Ask(unit))
+        kept = store.experiment("e")
+        assert kept is not None
+        before = everything(store, experiment)
+        store.rebuild(kept, [Rebuilt("u", "1", None), Rebuilt("w", "2", 5.0)])
+        written, states = everything(store, experiment)
+        assert written == before[0]
+        assert states == [("u", 1, "1"), before[1][1], ("w", 1, "2")]
+        assert store.due(9) == [("e", "w")]
 
     def test_writing_can_be_tested(self, store: Store) -> None:
         experiment = put(store)
