@@ -25,14 +25,23 @@ from fpbandits.service import migrate as migrate_module
 from fpbandits.service import store as store_module
 from fpbandits.service.adopt import adopt, needs_adopting, renew_states
 from fpbandits.service.batches import handle_together
-from fpbandits.service.experiment import MIGRATING, OPEN, Experiment, Stamp, checked_experiment
+from fpbandits.service.experiment import MIGRATING, OPEN, Experiment, checked_experiment
 from fpbandits.service.export import export
 from fpbandits.service.messages import Ask, Expire, Forget, Request, Tell
 from fpbandits.service.migrate import migrate
 from fpbandits.service.report import report
 from fpbandits.service.statuses import MissingError
 from fpbandits.service.step import Event, Unit
-from fpbandits.service.store import Change, StaleError, Store, Transaction, UnitKey, open_store
+from fpbandits.service.store import (
+    Change,
+    Rebuilt,
+    StaleError,
+    Store,
+    Transaction,
+    UnitKey,
+    Wanted,
+    open_store,
+)
 from fpbandits.service.verify import verify
 
 PROBLEM = """
@@ -57,9 +66,6 @@ there = [0.3, 0.4]
 here = [0.2, 0.5]
 there = [0.8, 0.1]
 """
-
-
-Wanted = tuple[list[Stamp], list[UnitKey], list[UnitKey], list[tuple[UnitKey, str]]]
 
 
 def put(store: Store, name: str = "e", problem: str = PROBLEM, **fields: Any) -> Experiment:
@@ -90,12 +96,12 @@ def ahead(store: Store, seconds: float) -> Iterator[None]:
     transaction: Any = store.transaction
 
     @contextmanager
-    def later(*wanted: Any) -> Iterator[Transaction]:
-        with transaction(*wanted) as found:
+    def later(wanted: Wanted) -> Iterator[Transaction]:
+        with transaction(wanted) as found:
             found.now += seconds
             yield found
 
-    store.transaction = later  # type: ignore[method-assign, assignment]
+    store.transaction = later  # type: ignore[method-assign]
     yield
     store.transaction = transaction  # type: ignore[method-assign]
 
@@ -616,8 +622,8 @@ class StoreContract:
         experiment = put(store)
         place = experiment.id, "u"
         event = Event(1, "decision", 0, "k", "a", None, None, None, 0.0, "", 1)
-        wanted: Wanted = [experiment.stamp], [place], [], []
-        with suppress(ZeroDivisionError), store.transaction(*wanted) as transaction:
+        wanted = Wanted([experiment.stamp], [place])
+        with suppress(ZeroDivisionError), store.transaction(wanted) as transaction:
             write(transaction, place, event)
             raise ZeroDivisionError
         assert everything(other, experiment) == ([], [])
@@ -631,8 +637,8 @@ class StoreContract:
         place = experiment.id, "u"
         for kind, key in (("decision", "k"), ("reward", None)):
             event = Event(3, kind, 0, key, "a", None, None, 1.0, 0.0, "", 1)
-            wanted: Wanted = [experiment.stamp], [], [place], []
-            with pytest.raises(Error), store.transaction(*wanted) as transaction:
+            wanted = Wanted([experiment.stamp], [], [place])
+            with pytest.raises(Error), store.transaction(wanted) as transaction:
                 write(transaction, place, event)
             assert everything(store, experiment) == before
 
@@ -725,7 +731,7 @@ class StoreContract:
         experiment = put(store)
         one(store, experiment, Ask("u"))
         with (
-            other.transaction([experiment.stamp], [], [(experiment.id, "u")], []),
+            other.transaction(Wanted([experiment.stamp], [], [(experiment.id, "u")])),
             pytest.raises(UnavailableError),
         ):
             one(store, experiment, Ask("u"))
@@ -904,6 +910,34 @@ class StoreContract:
         stale, decided, wrong = handle_together(first, work)
         assert (type(stale), type(wrong)) == (StaleError, StaleError)
         assert decided == {"decision": "0@u", "unit": "u", "arm": "a"}
+
+    def test_nobody_changes_an_experiment_while_its_units_are_changed(
+        self, opened: Callable[[], Store]
+    ) -> None:
+        store, other = opened(), opened()
+        experiment = put(store)
+        kept = store.experiment("e")
+        assert kept is not None
+        with other.transaction(Wanted([experiment.stamp], [(experiment.id, "u")])):
+            with pytest.raises(UnavailableError):
+                store.change_experiment(kept, "closed", kind="closed")
+            with pytest.raises(UnavailableError):
+                store.rebuild(kept, [Rebuilt("u", "1", None)])
+        assert store.experiment("e") == kept
+        assert everything(store, experiment) == ([], [("u", 0, None)])
+
+    def test_states_of_several_units_are_replaced(self, store: Store) -> None:
+        experiment = put(store, reward_wait=1000)
+        for unit in "uvw":
+            one(store, experiment, Ask(unit))
+        kept = store.experiment("e")
+        assert kept is not None
+        before = everything(store, experiment)
+        store.rebuild(kept, [Rebuilt("u", "1", None), Rebuilt("w", "2", 5.0)])
+        written, states = everything(store, experiment)
+        assert written == before[0]
+        assert states == [("u", 1, "1"), before[1][1], ("w", 1, "2")]
+        assert store.due(9) == [("e", "w")]
 
     def test_writing_can_be_tested(self, store: Store) -> None:
         experiment = put(store)

@@ -97,7 +97,7 @@ def test_nobody_waits_for_an_edition_that_has_changed(
     monkeypatch.setattr(module, "report", slow_while_open)
 
     async def act(backend: Backend) -> None:
-        backend._reporting = ThreadPoolExecutor(2)
+        backend._pools["report"] = ThreadPoolExecutor(2)
         loading = asyncio.create_task(backend.experiment("e"))
         reporting = asyncio.create_task(backend.report("e"))
         while len(backend._under_way) < 2:
@@ -315,7 +315,7 @@ def test_long_work_is_done_one_by_one_and_dropped_when_the_server_stops(
         # It has stopped, though the first adoption is still at work; the others do not begin.
         assert not ended.is_set()
         may.set()
-        await asyncio.to_thread(backend._changing.shutdown)
+        await asyncio.to_thread(backend._pools["change"].shutdown)
         assert ended.is_set()
         assert begun == ["a"]
         await asyncio.wait(waiting)
@@ -326,8 +326,8 @@ def test_long_work_is_done_one_by_one_and_dropped_when_the_server_stops(
         backend._stop_if_stopping()
     assert isinstance(waiting[0].exception(), UnavailableError)
     assert all(task.cancelled() for task in waiting[1:])
-    pools = backend._creating, backend._changing, backend._deleting, backend._reporting
-    assert [pool._max_workers for pool in (backend._loading, *pools)] == [2, 1, 1, 1, 1]
+    pools = [backend._pools[kind] for kind in ("load", "create", "change", "delete", "report")]
+    assert [pool._max_workers for pool in pools] == [2, 1, 1, 1, 1]
 
 
 def test_a_report_is_shown_for_a_minute_and_looks_at_so_many_units(

@@ -9,7 +9,7 @@ import asyncio
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
@@ -26,10 +26,10 @@ from fpbandits.errors import Error, StorageError, UnavailableError
 from fpbandits.service import batcher
 from fpbandits.service.batcher import Batcher
 from fpbandits.service.batches import Recent, handle_together
-from fpbandits.service.experiment import Experiment, Stamp
+from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import Ask, Request, Tell
 from fpbandits.service.step import Answer, Unit
-from fpbandits.service.store import Keys, Store, Transaction, UnitKeys, UnitRow, open_store
+from fpbandits.service.store import Store, Transaction, UnitRow, Wanted, open_store
 from fpbandits.service.verify import verify
 
 
@@ -42,14 +42,12 @@ class Gate:
         self.failure: Exception | None = None
 
     @contextmanager
-    def transaction(
-        self, experiments: Sequence[Stamp], asked: UnitKeys, touched: UnitKeys, keys: Keys
-    ) -> Iterator[Transaction]:
+    def transaction(self, wanted: Wanted) -> Iterator[Transaction]:
         assert self.may.wait(LONG)
         if self.failure is not None:
             raise self.failure
-        self.sizes.append(len(asked))
-        with self.store.transaction(experiments, asked, touched, keys) as transaction:
+        self.sizes.append(len(wanted.asked))
+        with self.store.transaction(wanted) as transaction:
             yield transaction
 
 
@@ -337,14 +335,12 @@ class Failing(Gate):
     error: Exception = ZeroDivisionError()
 
     @contextmanager
-    def transaction(
-        self, experiments: Sequence[Stamp], asked: UnitKeys, touched: UnitKeys, keys: Keys
-    ) -> Iterator[Transaction]:
+    def transaction(self, wanted: Wanted) -> Iterator[Transaction]:
         assert self.may.wait(LONG)
-        self.sizes.append(len(asked))
-        if any(unit == "bad" for _, unit in asked):
+        self.sizes.append(len(wanted.asked))
+        if any(unit == "bad" for _, unit in wanted.asked):
             raise self.error
-        with self.store.transaction(experiments, asked, touched, keys) as transaction:
+        with self.store.transaction(wanted) as transaction:
             yield transaction
 
 

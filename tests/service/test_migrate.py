@@ -22,7 +22,7 @@ from fpbandits.service.export import Rewards
 from fpbandits.service.messages import Ask, Request, Tell
 from fpbandits.service.migrate import migrate
 from fpbandits.service.step import Event, Unit, unpack_unit
-from fpbandits.service.store import Change, Store, open_store
+from fpbandits.service.store import Change, Store, Wanted, open_store
 from fpbandits.service.verify import verify
 
 OLD = """
@@ -247,7 +247,7 @@ def test_a_unit_that_an_earlier_version_brought_back_gets_no_more(store: Store) 
     migrate(store, "e", "new", {})
     new, experiment = put(store, "new", problem=OLD), put(store, problem=OLD)
     one(store, new, store.find_events((new.id, "u0")))
-    with store.transaction([new.stamp], [(new.id, "u0")], [], []) as transaction:
+    with store.transaction(Wanted([new.stamp], [(new.id, "u0")])) as transaction:
         row = transaction.rows[new.id, "u0"]
         unit = Unit(new, "u0", row.steps, row.state, {}, lambda number: ())
         unit.observe(next(Rewards(experiment.late).rows(history_of(store, experiment))), 0)

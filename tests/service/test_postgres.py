@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 from databases import own_postgres
-from stores import StoreContract, Wanted, events, everything, one, put, write
+from stores import StoreContract, events, everything, one, put, write
 from waiting import LONG, wait_until
 
 from fpbandits.errors import InputError, StorageError, UnavailableError
@@ -28,7 +28,7 @@ from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import Ask, Tell
 from fpbandits.service.postgres_connection import Connection
 from fpbandits.service.step import Event, Unit
-from fpbandits.service.store import Logged, UnitRow, open_store, upgrade
+from fpbandits.service.store import Logged, UnitRow, Wanted, open_store, upgrade
 from fpbandits.service.verify import verify
 
 
@@ -83,8 +83,8 @@ def test_a_connection_that_breaks_at_the_commit_leaves_it_to_keys(empty: str) ->
     with closing(open_store(empty, make=True)) as store:
         experiment = put(store)
         place = experiment.id, "u"
-        wanted: Wanted = [experiment.stamp], [place], [], []
-        with pytest.raises(UnavailableError), store.transaction(*wanted):
+        wanted = Wanted([experiment.stamp], [place])
+        with pytest.raises(UnavailableError), store.transaction(wanted):
             run(
                 empty,
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
@@ -179,7 +179,7 @@ def test_a_server_that_stands_still_loses_its_units_to_the_others(empty: str) ->
         answers = []
 
         def stand_still() -> None:
-            with still.transaction([experiment.stamp], [], [place], []) as transaction:
+            with still.transaction(Wanted([experiment.stamp], [], [place])) as transaction:
                 write(transaction, place, event)
                 answers.append(one(store, experiment, Ask("u", "second"))["decision"])
 
@@ -243,12 +243,12 @@ def test_a_reader_of_the_log_stops_before_who_writes_and_waits_for_nobody(empty:
             return [line.unit for line in store.log(experiment.id, 0, 9)]
 
         one(store, experiment, Ask("u"))
-        with other.transaction([experiment.stamp], [(experiment.id, "w")], [], []):
+        with other.transaction(Wanted([experiment.stamp], [(experiment.id, "w")])):
             one(store, experiment, Ask("v"))
             assert units() == ["u"]
         assert units() == ["u", "v"]
         # Events of an earlier transaction that get larger numbers do not hold up the reader.
-        with other.transaction([experiment.stamp], [(experiment.id, "w")], [], []) as transaction:
+        with other.transaction(Wanted([experiment.stamp], [(experiment.id, "w")])) as transaction:
             event = Event(1, "decision", 0, None, "a", None, None, None, 0.0, "", 1)
             write(transaction, (experiment.id, "w"), event)
         assert units() == ["u", "v", "w"]

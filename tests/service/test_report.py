@@ -18,7 +18,7 @@ from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import Ask, Expire, Forget, Request, Tell
 from fpbandits.service.report import Report, report
 from fpbandits.service.step import unpack_unit
-from fpbandits.service.store import Store, open_store
+from fpbandits.service.store import Store, Wanted, open_store
 
 PROBLEM = """
 arms = ["a", "b"]
@@ -198,7 +198,7 @@ def test_a_share_that_cannot_be_by_chance_does_not_fit(store: Store) -> None:
     experiment = put(store, control={"arm": "b", "share": 0.1})
     names = [f"u{n}" for n in range(400) if experiment.control_arm(f"u{n}")][:8]
     served(store, experiment, [Ask(name) for name in names[:2]])
-    with store.transaction([experiment.stamp], [(experiment.id, names[2])], [], []):
+    with store.transaction(Wanted([experiment.stamp], [(experiment.id, names[2])])):
         """A unit whose first request fails has a row in the store, and no events."""
     ratio = report(store, "e")["control"]["sample_ratio"]
     assert ratio == {"share": 0.1, "p_value": pytest.approx(3 * 0.1**2), "fits": True}

@@ -66,7 +66,6 @@ def test_decisions_expire_soon_after_the_store_was_unavailable(
 
     class Failing:
         store: Any = SimpleNamespace(due=None)
-        stopping = False
 
         async def call_store(self, call: Any, most: int, *without: Any) -> Any:
             left_out.append(without)
@@ -80,9 +79,10 @@ def test_decisions_expire_soon_after_the_store_was_unavailable(
                 raise error
             return [error]
 
-    sweeper = sweep._Sweeper(Failing())
+    failing: Any = Failing()
+    skipped: dict[tuple[str, str | None], float] = {}
     for now in (0.0, seconds - 0.1, seconds + 0.1):
-        asyncio.run(sweeper.expire_some(now))
+        asyncio.run(sweep._expire_some(failing, skipped, now))
     failed = (["e"], []) if concerns == "all" else ([], [("e", "u")])
     assert left_out == [([], []), failed, ([], [])]
 
@@ -109,7 +109,7 @@ def test_a_sweep_goes_on_at_once_while_there_may_be_more(
             return [Error("spoiled") if fails else None for _ in requests]
 
     serving: Any = Serving()
-    assert asyncio.run(sweep._Sweeper(serving).expire_some(0.0)) == more
+    assert asyncio.run(sweep._expire_some(serving, {}, 0.0)) == more
 
 
 def test_old_keys_are_forgotten_while_it_serves(
@@ -158,7 +158,7 @@ def test_it_looks_every_second_and_for_keys_every_hour_unless_there_is_more(
     clock, slept = [100.0], list[float]()
     # A full page, twice; keys that are forgotten in three parts; an hour later two more.
     script = [(1000, 7), (1000, 9), (999, None), *[(0, None)] * 3601, (0, 12), (0, None), (0, None)]
-    serving = Scripted(clock, list(script))
+    serving: Any = Scripted(clock, list(script))
 
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
@@ -188,7 +188,7 @@ def test_keys_are_forgotten_without_a_pause_while_there_are_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock, slept = [5000.0], list[float]()
-    serving = Scripted(clock, [(0, 3), (0, 5), (0, None), (0, None)])
+    serving: Any = Scripted(clock, [(0, 3), (0, 5), (0, None), (0, None)])
 
     async def sleep(seconds: float) -> None:
         if slept:
@@ -222,23 +222,46 @@ def test_after_a_failure_it_waits_for_a_second(
     loop = SimpleNamespace(time=lambda: 100.0)
     other = SimpleNamespace(sleep=sleep, get_running_loop=lambda: loop)
     monkeypatch.setattr(sweep, "asyncio", other)
-    asyncio.run(sweep.sweep(Failing([100.0], []), 50.0))
+    failing: Any = Failing([100.0], [])
+    asyncio.run(sweep.sweep(failing, 50.0))
     assert slept == [1.0] * 3
     (logged,) = caplog.records  # only what is no error of ours
     assert logged.message == "a sweep failed"
 
 
 def test_of_an_experiment_with_many_failing_units_all_is_left_out() -> None:
-    skipped = sweep._Skipped()
-    assert skipped.at(7.0) == ([], [])
-    for n in range(100):
-        skipped.add_unit("e", f"u{n}", Error("spoiled"))
-        skipped.add_unit("f", f"u{n}", UnavailableError("read-only"))
-    experiments, units = skipped.at(7.0)
+    due, left_out = list[tuple[str, str]](), list[Any]()
+
+    class Failing:
+        store: Any = SimpleNamespace(due=None)
+
+        async def call_store(self, call: Any, most: int, *without: Any) -> Any:
+            left_out.append(without)
+            return due
+
+        async def experiment(self, name: str) -> Any:
+            return name
+
+        async def submit(self, experiment: Any, requests: Any) -> Any:
+            error = Error("spoiled") if experiment == "e" else UnavailableError("read-only")
+            return [error] * len(requests)
+
+    failing: Any = Failing()
+    skipped: dict[tuple[str, str | None], float] = {}
+
+    def expire_some(now: float) -> Any:
+        """Return what was left out."""
+        asyncio.run(sweep._expire_some(failing, skipped, now))
+        return left_out[-1]
+
+    due = [(name, f"u{n}") for n in range(100) for name in "ef"]
+    assert expire_some(7.0) == ([], [])
+    due = [("e", "one more")]
+    experiments, units = expire_some(7.0)
     assert (experiments, len(units)) == ([], 200)
-    skipped.add_unit("e", "one more", Error("spoiled"))
-    assert skipped.at(66.9)[0] == ["e"]
-    assert skipped.at(67.1) == ([], [])
+    due = []
+    assert expire_some(66.9)[0] == ["e"]
+    assert expire_some(67.1) == ([], [])
 
 
 def test_a_sweep_ends_with_its_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ from fpbandits.service.report import Report, report
 from fpbandits.service.settings import Settings
 from fpbandits.service.statuses import MissingError
 from fpbandits.service.step import CLOSED as CLOSED_EVENT
-from fpbandits.service.step import REOPENED, Answer, unpack_unit
+from fpbandits.service.step import REOPENED, Answer, unknown_unit, unpack_unit
 from fpbandits.service.store import Logged, StaleError, Store
 from fpbandits.service.sweep import sweep
 
@@ -64,6 +64,10 @@ _READY_SECONDS = 1.5
 
 _TEST_SECONDS = 1.0
 """Seconds between two test writes."""
+
+_THREADS = {"load": 2, "create": 1, "change": 1, "delete": 1, "report": 1}
+"""Threads by kind of long work: preparing experiments of the store, preparing new ones, adopting
+and erasing, deleting, reporting."""
 
 _logger = logging.getLogger("fpbandits.service")
 
@@ -93,13 +97,11 @@ class Backend:
         self._under_way: dict[tuple[str, ...], asyncio.Task[Any]] = {}
         self._calls = set[asyncio.Future[Any]]()
         # Calls of the store use the event loop's own pool, whose threads may all be waiting for the
-        # store. So each kind of long work has a pool of its own: preparing experiments of the
-        # store, preparing new ones, adopting and erasing, deleting, reporting.
-        self._loading = ThreadPoolExecutor(2, "fpbandits load")
-        self._creating = ThreadPoolExecutor(1, "fpbandits create")
-        self._changing = ThreadPoolExecutor(1, "fpbandits change")
-        self._deleting = ThreadPoolExecutor(1, "fpbandits delete")
-        self._reporting = ThreadPoolExecutor(1, "fpbandits report")
+        # store. So each kind of long work has a pool of its own.
+        self._pools = {
+            kind: ThreadPoolExecutor(threads, f"fpbandits {kind}")
+            for kind, threads in _THREADS.items()
+        }
         self._reports: dict[str, tuple[float, Stamp, Report]] = {}
         self._to_create = set[asyncio.Future[Any]]()
         self._test_began = 0.0
@@ -130,13 +132,7 @@ class Backend:
             with suppress(asyncio.CancelledError):
                 await sweeping
             await self.batcher.close()
-            for pool in (
-                self._loading,
-                self._creating,
-                self._changing,
-                self._deleting,
-                self._reporting,
-            ):
+            for pool in self._pools.values():
                 pool.shutdown(wait=False, cancel_futures=True)
             self.store.close()
 
@@ -188,10 +184,11 @@ class Backend:
         with _store_failures():
             return await self._in_time(calling, "the store takes too long")
 
-    async def _work(self, pool: ThreadPoolExecutor, call: Callable[..., _T], *arguments: Any) -> _T:
-        """Do long work with the store in a thread of a pool."""
+    async def _work(self, kind: str, call: Callable[..., _T], *arguments: Any) -> _T:
+        """Do long work with the store in a thread for work of this kind."""
+        loop = asyncio.get_running_loop()
         with _store_failures():
-            return await asyncio.get_running_loop().run_in_executor(pool, call, *arguments)
+            return await loop.run_in_executor(self._pools[kind], call, *arguments)
 
     async def _in_time(
         self, work: asyncio.Future[_T], late: str, patience: float | None = None
@@ -234,7 +231,7 @@ class Backend:
     async def _load(self, kept: Kept) -> Experiment:
         """Prepare an experiment of the store, and remember it."""
         loop = asyncio.get_running_loop()
-        prepared = await loop.run_in_executor(self._loading, _prepare, kept)
+        prepared = await loop.run_in_executor(self._pools["load"], _prepare, kept)
         experiment = prepared.with_most_pending(self._settings.most_pending)
         self._experiments[kept.name] = experiment
         return experiment
@@ -253,7 +250,7 @@ class Backend:
             raise UnavailableError(f"{_MOST_CREATING} experiments are being made: try again")
         loop, most_means = asyncio.get_running_loop(), self._settings.most_means
         check = partial(checked_experiment, name, content, most_means=most_means)
-        checking = loop.run_in_executor(self._creating, check)
+        checking = loop.run_in_executor(self._pools["create"], check)
         self._to_create.add(checking)  # a thread cannot be stopped: it counts until it is done
         checking.add_done_callback(self._to_create.discard)
         wanted = await self._in_time(checking, "preparing takes too long", _CREATING_SECONDS)
@@ -296,7 +293,7 @@ class Backend:
         """Switch an experiment to this software's revision of its policy's rule."""
         await self.call_store(self.read_kept, name)  # raises an error if there is none
         call = partial(adopt, self.store, name, self._stop_if_stopping)
-        return await self._once("adopted", name, work=lambda: self._work(self._changing, call))
+        return await self._once("adopted", name, work=lambda: self._work("change", call))
 
     def _stop_if_stopping(self, *progress: int) -> None:
         """Raise an error, to end long work, if the server is being stopped; what is done is kept.
@@ -315,14 +312,14 @@ class Backend:
             # Finding the unit's events is long work, so it is done before the transaction. The
             # store returns them as an `Erase`.
             unit_key = experiment.id, unit
-            request = await self._work(self._changing, self.store.find_events, unit_key)
+            request = await self._work("change", self.store.find_events, unit_key)
             (outcome,) = await self.submit(experiment, [request])
             if isinstance(outcome, Error):
                 raise outcome
             return outcome
 
         if not _is_name(unit):
-            raise _unknown_unit(unit)
+            raise unknown_unit(unit)
         return await self._once("erased", name, unit, work=work)
 
     async def delete(self, name: str) -> Answer:
@@ -330,7 +327,7 @@ class Backend:
         await self.call_store(self.read_kept, name)  # raises an error if there is none
 
         async def work() -> Answer:
-            await self._work(self._deleting, self._delete, name)
+            await self._work("delete", self._delete, name)
             self._experiments.pop(name, None)
             return {"name": name, "status": "deleted"}
 
@@ -363,7 +360,7 @@ class Backend:
 
         async def work() -> Report:
             call = partial(report, self.store, name, most_units=_MOST_REPORTED)
-            latest = await self._work(self._reporting, call)
+            latest = await self._work("report", call)
             self._reports[name] = loop.time(), kept.stamp, latest
             return latest
 
@@ -378,7 +375,7 @@ class Backend:
         """
         row = self.store.unit((experiment.id, unit)) if _is_name(unit) else None
         if row is None or row.state is None:  # a row without a state: all its requests were refused
-            raise _unknown_unit(unit)
+            raise unknown_unit(unit)
         agent, _ = unpack_unit(experiment, unit, row.state)
         return {**seen(agent, unit), "events": row.steps, **beliefs(agent, context, error)}
 
@@ -396,11 +393,6 @@ def _store_failures() -> Iterator[None]:
         raise
     except (UnavailableError, StorageError) as error:
         raise logged_failure(error) from None
-
-
-def _unknown_unit(name: str) -> MissingError:
-    reason = f"unknown unit {quote(name)}: nothing was decided for it yet"
-    return MissingError(reason, about=(("unit", name),))
 
 
 def _is_name(text: str) -> bool:

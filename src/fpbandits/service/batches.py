@@ -18,7 +18,15 @@ from fpbandits.errors import Error, InputError, UnavailableError
 from fpbandits.service.experiment import OPEN, Experiment
 from fpbandits.service.messages import Ask, Request
 from fpbandits.service.step import Answer, Event, Unit
-from fpbandits.service.store import Change, StaleError, Store, Transaction, UnitKey, UnitRow
+from fpbandits.service.store import (
+    Change,
+    StaleError,
+    Store,
+    Transaction,
+    UnitKey,
+    UnitRow,
+    Wanted,
+)
 
 MOST_RECENT = 5_000
 """Units that are kept in memory, a few kilobytes each."""
@@ -96,8 +104,8 @@ def handle_together(
         # If a request is repeated with the same key, it gets the decision that was made first.
         if isinstance(checked, Ask) and checked.key is not None:
             request_keys.add((unit_key, checked.key))
-    wanted = sorted(stamps), sorted(asked), sorted(touched - asked), sorted(request_keys)
-    with warnings.catch_warnings(), store.transaction(*wanted) as transaction:
+    wanted = Wanted(sorted(stamps), sorted(asked), sorted(touched - asked), sorted(request_keys))
+    with warnings.catch_warnings(), store.transaction(wanted) as transaction:
         warnings.simplefilter("ignore")  # agents warn people who call them from Python
         batch = _Batch(transaction, recent)
         outcomes: list[Outcome] = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Set
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -84,18 +84,7 @@ class App(Router):
     def __init__(self, backend: Backend, tokens: Roles | None, access_log: bool) -> None:
         self.backend = backend
         routes = [_Route(endpoint, backend, tokens, access_log) for endpoint in _endpoints]
-        for route in routes:
-            route.allowed = {
-                method
-                for other in routes
-                if other.path == route.path
-                for method in other.methods or ()
-            }
-        super().__init__(
-            routes,
-            redirect_slashes=False,
-            lifespan=backend.running,
-        )
+        super().__init__(routes, redirect_slashes=False, lifespan=backend.running)
 
     async def not_found(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request whose path does not exist; a WebSocket is closed."""
@@ -125,11 +114,8 @@ def _headers(scope: Scope) -> dict[str, str]:
 class _Route(Route):
     """Calls an endpoint's handler: checks who may, turns errors into answers, measures the time.
 
-    Every answer has the header X-Request-Id: the caller's own, or a new one. ``allowed`` are the
-    methods of all endpoints with the same path.
+    Every answer has the header X-Request-Id: the caller's own, or a new one.
     """
-
-    allowed: Set[str]
 
     def __init__(
         self, endpoint: Endpoint, backend: Backend, tokens: Roles | None, access_log: bool
@@ -143,8 +129,10 @@ class _Route(Route):
         """Answer a request to this route's path."""
         began, endpoint, parameters = perf_counter(), self._endpoint, scope["path_params"]
         if scope["method"] not in (self.methods or ()):
-            status, allowed = HTTPStatus.METHOD_NOT_ALLOWED, ", ".join(sorted(self.allowed))
-            await _no_route(self._backend, scope, status, allow=allowed)(scope, receive, send)
+            same_path = [route for route in scope["router"].routes if route.path == self.path]
+            allow = ", ".join(sorted(method for route in same_path for method in route.methods))
+            status = HTTPStatus.METHOD_NOT_ALLOWED
+            await _no_route(self._backend, scope, status, allow=allow)(scope, receive, send)
             return
         headers = _headers(scope)
         identity = request_id(headers.get("x-request-id"))

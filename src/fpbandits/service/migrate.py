@@ -50,7 +50,7 @@ from fpbandits.service.experiment import (
 )
 from fpbandits.service.export import Rewards, Row
 from fpbandits.service.step import ERASED, OBSERVED, Event, Unit
-from fpbandits.service.store import Change, History, Store, Transaction
+from fpbandits.service.store import Change, History, Store, Transaction, Wanted
 from fpbandits.service.verify import experiments_of, whole_history
 
 _AT_ONCE = 5_000
@@ -319,7 +319,7 @@ def _give(
     """
     given = {unit: list(group) for unit, group in groupby(observations, itemgetter(0))}
     unit_keys = sorted((experiment.id, unit) for unit in given)
-    locked = store.transaction([experiment.stamp], unit_keys, [], [])
+    locked = store.transaction(Wanted([experiment.stamp], unit_keys))
     # What the history shows is as of its first use, when nobody else can erase these units.
     with locked as transaction, store.history(experiment.id) as inherited:
         if not transaction.current:

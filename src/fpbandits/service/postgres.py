@@ -21,7 +21,6 @@ from typing import Any
 
 from fpbandits.core.extras import needed_for
 from fpbandits.errors import StorageError, UnavailableError, said, within
-from fpbandits.service.experiment import OPEN, STATES, Kept, Stamp, reward_wait
 from fpbandits.service.postgres_connection import (
     SQL,
     Connection,
@@ -33,19 +32,16 @@ from fpbandits.service.postgres_connection import (
     run_migration,
     schema_of,
 )
-from fpbandits.service.step import Event, experiment_event
+from fpbandits.service.step import Event
 from fpbandits.service.store import (
     KIND,
     SCHEMA,
     Change,
     History,
-    Keys,
-    Rebuilt,
-    StaleError,
     Store,
     Transaction,
-    UnitKeys,
     UnitRow,
+    Wanted,
     check_schema,
     migrations,
 )
@@ -63,11 +59,13 @@ _LONGEST_TRANSACTION = 10
 class PostgresStore(Store):
     """A store in a database; see the module's docstring."""
 
+    _sql = SQL
+
     def __init__(self, url: str, *, make: bool, patience: float) -> None:
         self._url, self._patience, self._where = url, patience, host_of(url)
         self._writer: Connection | None = None
         self._reader: Connection | None = None
-        self._reading = Lock()
+        self._reader_lock = Lock()
         with own_errors(self._where), within(self._where):
             connection = connect(url, patience)
             try:
@@ -86,12 +84,9 @@ class PostgresStore(Store):
         check_schema(schema_of(connection))
 
     @contextmanager
-    def transaction(
-        self, experiments: Sequence[Stamp], asked: UnitKeys, touched: UnitKeys, keys: Keys
-    ) -> Iterator[Transaction]:
-        named = experiments, asked, touched, keys
+    def transaction(self, wanted: Wanted) -> Iterator[Transaction]:
         with own_errors(self._where):
-            opened = self._begin(*named) or self._begin(*named)
+            opened = self._begin(wanted) or self._begin(wanted)
             if opened is None:
                 raise UnavailableError("the connection broke twice", place=(self._where,))
             try:
@@ -104,13 +99,11 @@ class PostgresStore(Store):
                 opened.roll_back()
                 raise
 
-    def _begin(
-        self, experiments: Sequence[Stamp], asked: UnitKeys, touched: UnitKeys, keys: Keys
-    ) -> _PostgresTransaction | None:
+    def _begin(self, wanted: Wanted) -> _PostgresTransaction | None:
         """Begin a transaction; None if the connection turned out to be broken."""
         writer = self._connected_writer()
         try:
-            return _PostgresTransaction(writer, experiments, asked, touched, keys)
+            return _PostgresTransaction(writer, wanted)
         except psycopg.Error as error:
             # This connection may be in a transaction that can only fail.
             broken = writer.broken
@@ -150,74 +143,8 @@ class PostgresStore(Store):
                 self._hang_up()
                 raise
 
-    def add_experiment(
-        self, name: str, definition: str, revision: int, *, status: str = OPEN
-    ) -> tuple[Kept, bool]:
-        values = name, definition, status, revision, STATES, reward_wait(definition)
-        with self._reader_at_work() as reader:
-            added = reader.execute(SQL["add_experiment"], values).rowcount
-            row = reader.execute(SQL["experiment"], (name,)).fetchone()
-        assert row is not None
-        return Kept(*row), added > 0
-
-    def change_experiment(
-        self, kept: Kept, status: str, revision: int | None = None, kind: str | None = None
-    ) -> Kept:
-        after = kept.changed(status, revision)
-        with self._administering() as (writer, now):
-            values = status, after.revision, after.states, *kept.stamp
-            if not writer.execute(SQL["change_experiment"], values).rowcount:
-                raise StaleError.of(kept.name)
-            if kind is not None:
-                row = kept.id, None, *experiment_event(kind, after.revision, now)
-                writer.execute(SQL["add_events"], _columns([row]))
-        return after
-
-    def rebuild(self, kept: Kept, units: Sequence[Rebuilt]) -> None:
-        with self._administering() as (writer, _):
-            if writer.execute(SQL["stamps"], ([kept.id],)).fetchone() != kept.stamp:
-                raise StaleError.of(kept.name)
-            rows = [(state, due, kept.id, unit) for unit, state, due in units]
-            writer.execute(SQL["rewrite_units"], _columns(rows))
-
     @contextmanager
-    def _administering(self) -> Iterator[tuple[Connection, float]]:
-        """Write to experiments while no one else writes: seldom and little. Also give the time."""
-        with self._reader_at_work() as reader, reader.transaction():
-            reader.execute(SQL["no_one_writes"])
-            row = reader.execute(SQL["begin"]).fetchone()
-            assert row is not None
-            yield reader, row[2]
-
-    def due(
-        self,
-        most: int,
-        without: Collection[str] = (),
-        without_units: Collection[tuple[str, str]] = (),
-    ) -> list[tuple[str, str]]:
-        left_out = list(without), *(_columns(list(without_units)) or [[], []])
-        return [(experiment, unit) for experiment, unit in self._read("due", *left_out, most)]
-
-    def _read_log(self, name: str, experiment: int, after: int, most: int) -> list[Any]:
-        with self._reader_at_work() as reader:
-            # The order matters: what is written after the first query has larger numbers, and what
-            # was committed before the second is seen by the third.
-            ((last,),) = reader.execute(SQL["last"]).fetchall()
-            ((complete,),) = reader.execute(SQL["complete"]).fetchall()
-            upto = last if complete is None else min(last, complete)
-            return reader.execute(SQL[name], (experiment, after, upto, most)).fetchall()
-
-    def _change(self, name: str, *values: Any) -> int:
-        with self._reader_at_work() as reader:
-            return reader.execute(SQL[name], values).rowcount
-
-    def _read(self, name: str, *values: Any) -> list[tuple[Any, ...]]:
-        with self._reader_at_work() as reader:
-            return reader.execute(SQL[name], values).fetchall()
-
-    @contextmanager
-    def _reader_at_work(self) -> Iterator[Connection]:
-        """Use the reader's connection alone; connect if need be."""
+    def _reading(self) -> Iterator[Connection]:
         with own_errors(self._where), self._alone_reading():
             if self._reader is not None and not self._reader.closed:
                 # It may have broken since it was used last.
@@ -232,12 +159,41 @@ class PostgresStore(Store):
     @contextmanager
     def _alone_reading(self) -> Iterator[None]:
         """Wait until no other thread reads; for a limited time, in case they all wait in vain."""
-        if not self._reading.acquire(timeout=self._patience):
+        if not self._reader_lock.acquire(timeout=self._patience):
             raise UnavailableError("others wait for an answer", place=(self._where,))
         try:
             yield
         finally:
-            self._reading.release()
+            self._reader_lock.release()
+
+    @contextmanager
+    def _administering(self, *, alone: bool = False) -> Iterator[Connection]:
+        with self._reading() as connection:
+            if not alone:
+                yield connection  # each statement is a transaction
+                return
+            with connection.transaction():
+                connection.execute(SQL["no_one_writes"])
+                connection.execute(SQL["begin"])  # readers of the log look for its lock
+                yield connection
+
+    def due(
+        self,
+        most: int,
+        without: Collection[str] = (),
+        without_units: Collection[tuple[str, str]] = (),
+    ) -> list[tuple[str, str]]:
+        left_out = list(without), *(_columns(list(without_units)) or [[], []])
+        return [(experiment, unit) for experiment, unit in self._read("due", *left_out, most)]
+
+    def _read_log(self, name: str, experiment: int, after: int, most: int) -> list[Any]:
+        with self._reading() as reader:
+            # The order matters: what is written after the first query has larger numbers, and what
+            # was committed before the second is seen by the third.
+            ((last,),) = reader.execute(SQL["last"]).fetchall()
+            ((complete,),) = reader.execute(SQL["complete"]).fetchall()
+            upto = last if complete is None else min(last, complete)
+            return reader.execute(SQL[name], (experiment, after, upto, most)).fetchall()
 
     @contextmanager
     def history(self, experiment: int) -> Iterator[History]:
@@ -252,32 +208,25 @@ class PostgresStore(Store):
 
 
 class _PostgresTransaction(Transaction):
-    def __init__(
-        self,
-        writer: Connection,
-        experiments: Sequence[Stamp],
-        asked: UnitKeys,
-        touched: UnitKeys,
-        keys: Keys,
-    ) -> None:
+    def __init__(self, writer: Connection, wanted: Wanted) -> None:
         self._writer = writer
-        unit_keys = sorted([*asked, *touched])
-        stamps = _columns(experiments)
+        unit_keys = sorted([*wanted.asked, *wanted.touched])
+        stamps = _columns(wanted.experiments)
         with writer.pipeline():
             writer.execute(b"BEGIN")
             begun = writer.execute(SQL["begin"])
             known = writer.execute(SQL["stamps"], stamps[:1])
-            if asked:
-                writer.execute(SQL["add_units"], [*_columns(asked), *stamps])
+            if wanted.asked:
+                writer.execute(SQL["add_units"], [*_columns(wanted.asked), *stamps])
             locked = writer.execute(SQL["lock_units"], _columns(unit_keys))
-            looked_up = [(experiment, unit, key) for (experiment, unit), key in keys]
+            looked_up = [(experiment, unit, key) for (experiment, unit), key in wanted.keys]
             decided = writer.execute(SQL["decided"], _columns(looked_up) or [[], [], []])
         row = begun.fetchone()
         assert row is not None
         _, _, self.now, schema = row
         check_schema(schema)
         present = set(known)
-        self.current = frozenset(stamp for stamp in experiments if tuple(stamp) in present)
+        self.current = frozenset(stamp for stamp in wanted.experiments if tuple(stamp) in present)
         self.rows = {(row[0], row[1]): UnitRow(*row[2:]) for row in locked}
         self.decided = {}
         for experiment, unit, *values in decided:
@@ -332,13 +281,6 @@ def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
 class _PostgresHistory(History):
     def __init__(self, connection: Connection, id: int) -> None:
         self._connection, self._id = connection, id
-
-    def events(self) -> Iterator[tuple[str, Event]]:
-        for unit, *event in self.rows("by_unit"):
-            yield unit, Event(*event)
-
-    def states(self) -> Iterator[tuple[str, int, str | None]]:
-        return self.rows("states")
 
     def rows(self, name: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         with self._connection.cursor(name) as cursor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
@@ -62,7 +63,24 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
             return answer
 
 
-SQL = {name: text.encode() for name, text in statements("postgres").items()}
+_TABLE = re.compile(r"(?<![.\w])(about|events|experiments|heartbeat|units)(?![.\w])")
+"""A table by its bare name: after a dot it has its schema already, before one it is a column's."""
+
+
+def _as_sent(statement: str) -> bytes:
+    """Return a statement with the schema of its tables, and with the placeholders of psycopg.
+
+    The schema is part of the statement and no setting of the connection (``search_path``), so that
+    it cannot be lost.
+
+    >>> _as_sent("SELECT units.name FROM units WHERE id % ? = 0")
+    b'SELECT units.name FROM fpbandits.units WHERE id %% %s = 0'
+    """
+    text = _TABLE.sub(r"fpbandits.\1", statement)
+    return text.replace("%", "%%").replace("?", "%s").encode()
+
+
+SQL = {name: _as_sent(text) for name, text in statements("postgres").items()}
 
 
 def host_of(url: str) -> str:

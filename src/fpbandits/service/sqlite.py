@@ -13,7 +13,7 @@ import json
 import os
 import sqlite3
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
@@ -22,20 +22,16 @@ from urllib.parse import quote as escaped
 
 from fpbandits.core.storage import shown
 from fpbandits.errors import InputError, StorageError, UnavailableError, said, within
-from fpbandits.service.experiment import OPEN, STATES, Kept, Stamp, reward_wait
-from fpbandits.service.step import Event, experiment_event
+from fpbandits.service.step import Event
 from fpbandits.service.store import (
     SCHEMA,
     UPGRADE_PATIENCE,
     Change,
     History,
-    Keys,
-    Rebuilt,
-    StaleError,
     Store,
     Transaction,
-    UnitKeys,
     UnitRow,
+    Wanted,
     check_schema,
     migrations,
     statements,
@@ -181,7 +177,7 @@ class SqliteStore(Store):
             except BaseException:
                 self._writer.close()
                 raise
-        self._reading = Lock()
+        self._reader_lock = Lock()
 
     def _install(self, make: bool) -> None:
         """Make the tables in an empty file; refuse a file that is no store of this schema."""
@@ -219,12 +215,10 @@ class SqliteStore(Store):
         return renewed
 
     @contextmanager
-    def transaction(
-        self, experiments: Sequence[Stamp], asked: UnitKeys, touched: UnitKeys, keys: Keys
-    ) -> Iterator[Transaction]:
+    def transaction(self, wanted: Wanted) -> Iterator[Transaction]:
         with self._writing() as writer:
             check_schema(_schema(writer))
-            yield _SqliteTransaction(writer, self._sql, experiments, asked, touched, keys)
+            yield _SqliteTransaction(writer, self._sql, wanted)
 
     def check_writing(self) -> None:
         with self._writing() as writer:
@@ -240,43 +234,18 @@ class SqliteStore(Store):
                 yield self._writer
 
     @contextmanager
-    def _administering(self) -> Iterator[Connection]:
-        """Write by the reader's connection: seldom and little, such as to experiments."""
-        with _own_errors(self._path), self._reading:
+    def _reading(self) -> Iterator[Connection]:
+        with _own_errors(self._path), self._reader_lock:
             self._reader = self._current(self._reader)
-            self._reader.use_wal()
-            with _writing(self._reader):
-                yield self._reader
+            yield self._reader
 
-    def add_experiment(
-        self, name: str, definition: str, revision: int, *, status: str = OPEN
-    ) -> tuple[Kept, bool]:
-        values = name, definition, status, revision, STATES, reward_wait(definition)
-        with self._administering() as writer:
-            added = writer.execute(self._sql["add_experiment"], values).rowcount
-            row = writer.execute(self._sql["experiment"], (name,)).fetchone()
-        return Kept(*row), added > 0
-
-    def change_experiment(
-        self, kept: Kept, status: str, revision: int | None = None, kind: str | None = None
-    ) -> Kept:
-        after = kept.changed(status, revision)
-        with self._administering() as writer:
-            values = status, after.revision, after.states, *kept.stamp
-            if not writer.execute(self._sql["change_experiment"], values).rowcount:
-                raise StaleError.of(kept.name)
-            if kind is not None:
-                ((now,),) = writer.execute(self._sql["now"])
-                event = experiment_event(kind, after.revision, now)
-                writer.execute(self._sql["add_event"], (kept.id, None, *event))
-        return after
-
-    def rebuild(self, kept: Kept, units: Sequence[Rebuilt]) -> None:
-        with self._administering() as writer:
-            if writer.execute(self._sql["stamp"], (kept.id,)).fetchone() != kept.stamp:
-                raise StaleError.of(kept.name)
-            rows = [(state, due, kept.id, unit) for unit, state, due in units]
-            writer.executemany(self._sql["rewrite_unit"], rows)
+    @contextmanager
+    def _administering(self, *, alone: bool = False) -> Iterator[Connection]:
+        # Only one transaction writes at a time, so this one is always alone.
+        with self._reading() as connection:
+            connection.use_wal()
+            with _writing(connection):
+                yield connection
 
     def due(
         self,
@@ -291,15 +260,6 @@ class SqliteStore(Store):
     def _read_log(self, name: str, experiment: int, after: int, most: int) -> list[Any]:
         # Only one transaction writes at a time, so what is committed later has larger numbers.
         return self._read(name, experiment, after, most)
-
-    def _change(self, name: str, *values: Any) -> int:
-        with self._administering() as writer:
-            return writer.execute(self._sql[name], values).rowcount
-
-    def _read(self, name: str, *values: Any) -> list[Any]:
-        with _own_errors(self._path), self._reading:
-            self._reader = self._current(self._reader)
-            return self._reader.execute(self._sql[name], values).fetchall()
 
     @contextmanager
     def history(self, experiment: int) -> Iterator[History]:
@@ -317,37 +277,29 @@ class SqliteStore(Store):
 
 
 class _SqliteTransaction(Transaction):
-    def __init__(
-        self,
-        writer: Connection,
-        sql: dict[str, str],
-        experiments: Sequence[Stamp],
-        asked: UnitKeys,
-        touched: UnitKeys,
-        keys: Keys,
-    ) -> None:
+    def __init__(self, writer: Connection, sql: Mapping[str, str], wanted: Wanted) -> None:
         self._writer, self._sql = writer, sql
         ((self.now,),) = writer.execute(sql["now"])
         self.current = frozenset(
             stamp
-            for stamp in experiments
+            for stamp in wanted.experiments
             if writer.execute(sql["stamp"], (stamp.id,)).fetchone() == stamp
         )
         # Each statement lets other threads in between, so one looks up many units.
         names, self.rows = defaultdict[int, list[str]](list), {}
-        for experiment, name in (*asked, *touched):
+        for experiment, name in (*wanted.asked, *wanted.touched):
             names[experiment].append(name)
         for experiment, own in names.items():
             for name, *row in writer.execute(sql["units"], (json.dumps(own), experiment)):
                 self.rows[experiment, name] = UnitRow(*row)
         current = {stamp.id for stamp in self.current}
-        for unit_key in asked:
+        for unit_key in wanted.asked:
             if unit_key not in self.rows and unit_key[0] in current:
                 added = writer.execute(sql["add_unit"], unit_key).lastrowid
                 assert added is not None
                 self.rows[unit_key] = UnitRow(added, 0, None)
         self.decided = {}
-        for unit_key, key in keys:
+        for unit_key, key in wanted.keys:
             unit = self.rows.get(unit_key)
             if unit is not None and unit.steps:
                 row = writer.execute(sql["decided"], (unit.id, key)).fetchone()
@@ -383,15 +335,8 @@ class _SqliteTransaction(Transaction):
 
 
 class _SqliteHistory(History):
-    def __init__(self, connection: Connection, sql: dict[str, str], id: int) -> None:
+    def __init__(self, connection: Connection, sql: Mapping[str, str], id: int) -> None:
         self._connection, self._sql, self._id = connection, sql, id
 
-    def events(self) -> Iterator[tuple[str, Event]]:
-        for unit, *event in self._connection.execute(self._sql["by_unit"], (self._id,)):
-            yield unit, Event(*event)
-
-    def states(self) -> Iterator[tuple[str, int, str | None]]:
-        return self.rows("states")
-
     def rows(self, name: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        yield from self._connection.execute(self._sql[name], (self._id, *values))
+        return self._connection.execute(self._sql[name], (self._id, *values))

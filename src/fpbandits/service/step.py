@@ -155,6 +155,12 @@ def unpack_unit(experiment: Experiment, unit: str, state: str | None) -> tuple[A
     return experiment.agent(unit, agent_state), deque(map(tuple, json.loads(due)))
 
 
+def unknown_unit(name: str) -> MissingError:
+    """Return the error for a unit that nothing was decided for."""
+    reason = f"unknown unit {quote(name)}: nothing was decided for it yet"
+    return MissingError(reason, about=(("unit", name),))
+
+
 class Unit:
     """A unit as it is being stepped.
 
@@ -331,8 +337,7 @@ class Unit:
     def _erase(self, request: Erase, now: float) -> Answer:
         """Replace the agent by a new one, and all events by a tombstone; idempotent."""
         if not self.steps:
-            unknown = f"unknown unit {quote(self.name)}: nothing was decided for it yet"
-            raise MissingError(unknown, about=(("unit", self.name),))
+            raise unknown_unit(self.name)
         decisions = json.loads(self.agent.own_state())["next"]
         empty = self.experiment.agent_after(self.name, decisions)
         # ``request.events``, found by `Store.find_events`, are all events that the store has of the

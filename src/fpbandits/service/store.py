@@ -12,7 +12,7 @@ through those that it lacks, each in a transaction of its own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from importlib.resources import files
@@ -23,10 +23,10 @@ from urllib.parse import urlsplit
 
 from fpbandits.core.checks import checked_path
 from fpbandits.errors import InputError, StorageError, UnavailableError, quote
-from fpbandits.service.experiment import OPEN, Kept, Stamp
+from fpbandits.service.experiment import OPEN, STATES, Kept, Stamp, reward_wait
 from fpbandits.service.messages import Erase
 from fpbandits.service.settings import Settings
-from fpbandits.service.step import Event, Unit
+from fpbandits.service.step import Event, Unit, experiment_event
 
 KIND = "fpbandits store"
 """What a PostgreSQL database says of itself."""
@@ -46,10 +46,25 @@ _ALL_EXPERIMENTS = 1_000_000
 UnitKey = tuple[int, str]
 """An experiment's number and a unit's name: also the order in which units are locked."""
 
-UnitKeys = Sequence[UnitKey]
 
-Keys = Sequence[tuple[UnitKey, str]]
-"""Units, and the callers' keys under which a decision may have been made for each."""
+class Wanted(NamedTuple):
+    """What a transaction needs.
+
+    Attributes
+    ----------
+    experiments
+        The editions of the experiments that the units belong to.
+    asked, touched
+        The units, each in one of the two, in order. Units that are ``asked`` for are added if they
+        are unknown.
+    keys
+        Units, and the callers' keys under which a decision may have been made for each.
+    """
+
+    experiments: Sequence[Stamp]
+    asked: Sequence[UnitKey]
+    touched: Sequence[UnitKey] = ()
+    keys: Sequence[tuple[UnitKey, str]] = ()
 
 
 class StaleError(UnavailableError):
@@ -155,34 +170,50 @@ class Store(ABC):
     Only one thread may use `transaction` and `check_writing`; all other methods are for any thread.
     """
 
-    @abstractmethod
-    def transaction(
-        self, experiments: Sequence[Stamp], asked: UnitKeys, touched: UnitKeys, keys: Keys
-    ) -> AbstractContextManager[Transaction]:
-        """Lock units, and return what is known of them; an exception in the block rolls it back.
+    _sql: Mapping[str, Any]
+    """The statements by name, in the form that connections take."""
 
-        Parameters
-        ----------
-        experiments
-            Those that the units belong to.
-        asked, touched
-            The units, each in one of the two, in order. Units that are ``asked`` for are added if
-            they are unknown.
-        keys
-            Keys under which decisions may have been made.
-        """
+    @abstractmethod
+    def transaction(self, wanted: Wanted) -> AbstractContextManager[Transaction]:
+        """Lock units, and return what is known of them; an exception in the block rolls it back."""
 
     @abstractmethod
     def check_writing(self) -> None:
         """Write something and commit it, as a transaction does."""
 
     @abstractmethod
+    def _reading(self) -> AbstractContextManager[Any]:
+        """Return a connection to read by, which no other thread uses in the block."""
+
+    @abstractmethod
+    def _administering(self, *, alone: bool = False) -> AbstractContextManager[Any]:
+        """Return a connection to write by, seldom and little, such as to experiments.
+
+        If ``alone`` is true, the block is one transaction, and nobody else writes meanwhile.
+        """
+
+    def _read(self, name: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Run the statement of that name, which only reads; return its rows."""
+        with self._reading() as connection:
+            rows: list[tuple[Any, ...]] = connection.execute(self._sql[name], values).fetchall()
+            return rows
+
+    def _change(self, name: str, *values: Any) -> int:
+        """Run a statement in any thread; return how many rows it changed."""
+        with self._administering() as connection:
+            return int(connection.execute(self._sql[name], values).rowcount)
+
     def add_experiment(
         self, name: str, definition: str, revision: int, *, status: str = OPEN
     ) -> tuple[Kept, bool]:
         """Add an experiment unless there is one of that name; return it, and whether it is new."""
+        with self._administering() as connection:
+            (now,) = connection.execute(self._sql["now"]).fetchone()
+            values = name, definition, status, revision, STATES, reward_wait(definition), now
+            added = connection.execute(self._sql["add_experiment"], values).rowcount
+            row = connection.execute(self._sql["experiment"], (name,)).fetchone()
+        return Kept(*row), added > 0
 
-    @abstractmethod
     def change_experiment(
         self, kept: Kept, status: str, revision: int | None = None, kind: str | None = None
     ) -> Kept:
@@ -191,14 +222,24 @@ class Store(ABC):
         ``kind`` is the event that is added to the log, if any. If the experiment is no longer as
         ``kept`` says, that is a `StaleError`.
         """
+        after = kept.changed(status, revision)
+        with self._administering(alone=True) as connection:
+            values = status, after.revision, after.states, *kept.stamp
+            if not connection.execute(self._sql["change_experiment"], values).rowcount:
+                raise StaleError.of(kept.name)
+            if kind is not None:
+                (now,) = connection.execute(self._sql["now"]).fetchone()
+                event = experiment_event(kind, after.revision, now)
+                connection.execute(self._sql["add_event"], (kept.id, None, *event))
+        return after
 
-    @abstractmethod
     def rebuild(self, kept: Kept, units: Sequence[Rebuilt]) -> None:
         """Replace states of units. Their experiment must not take requests meanwhile."""
-
-    @abstractmethod
-    def _read(self, name: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Run the statement of that name, which only reads; return its rows."""
+        with self._administering(alone=True) as connection:
+            if connection.execute(self._sql["stamp"], (kept.id,)).fetchone() != kept.stamp:
+                raise StaleError.of(kept.name)
+            rows = [(state, due, kept.id, unit) for unit, state, due in units]
+            connection.cursor().executemany(self._sql["rewrite_unit"], rows)
 
     def count_experiments(self) -> int:
         """Return the number of experiments."""
@@ -247,10 +288,6 @@ class Store(ABC):
             after = page[-1][0]
         return Erase(name, events, after)
 
-    @abstractmethod
-    def _change(self, name: str, *values: Any) -> int:
-        """Run a statement in any thread; return how many rows it changed."""
-
     def delete_some(self, experiment: int) -> bool:
         """Delete a part of an experiment that takes no requests; return whether more is left."""
         for name in ("delete_events", "delete_units"):
@@ -287,16 +324,17 @@ class History(ABC):
     """An experiment's units and their events, as of one moment."""
 
     @abstractmethod
-    def events(self) -> Iterator[tuple[str, Event]]:
-        """Yield units with their events, one unit after the other, its events in order."""
-
-    @abstractmethod
-    def states(self) -> Iterator[tuple[str, int, str | None]]:
-        """Yield units, how many events they had, and their states, in the order of `events`."""
-
-    @abstractmethod
     def rows(self, name: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         """Run the statement of that name about the experiment, and yield its rows."""
+
+    def events(self) -> Iterator[tuple[str, Event]]:
+        """Yield units with their events, one unit after the other, its events in order."""
+        for unit, *event in self.rows("by_unit"):
+            yield unit, Event(*event)
+
+    def states(self) -> Iterator[tuple[str, int, str | None]]:
+        """Yield units, how many events they had, and their states, in the order of `events`."""
+        return self.rows("states")
 
 
 def open_store(url: str, *, make: bool = False, patience: float = Settings.store_patience) -> Store:
@@ -365,11 +403,14 @@ def without_password(url: str) -> str:
 
 @cache
 def statements(name: str) -> dict[str, str]:
-    """Return the statements of a file of SQL by their names."""
-    text = files("fpbandits.service").joinpath("sql", f"{name}.sql").read_text(encoding="utf-8")
-    _, *parts = text.split("-- name: ")
-    named = (part.partition("\n") for part in parts)
-    return {title.strip(): body.strip() for title, _, body in named}
+    """Return the statements for a database, those of every store among them, by their names."""
+    folder = files("fpbandits.service").joinpath("sql")
+    found = {}
+    for file in ("common.sql", f"{name}.sql"):
+        _, *parts = folder.joinpath(file).read_text(encoding="utf-8").split("-- name: ")
+        named = (part.partition("\n") for part in parts)
+        found.update({title.strip(): body.strip() for title, _, body in named})
+    return found
 
 
 def migrations(name: str, schema: int) -> Iterator[tuple[int, list[str]]]:

@@ -1,4 +1,5 @@
--- What is asked of the store in SQLite, each statement under its name. The tables: sqlite/*.sql.
+-- What is asked of the store in SQLite alone, each statement under its name. The tables:
+-- sqlite/*.sql.
 
 -- name: now
 SELECT (julianday('now') - 2440587.5) * 86400.0
@@ -6,33 +7,8 @@ SELECT (julianday('now') - 2440587.5) * 86400.0
 -- name: heartbeat
 UPDATE heartbeat SET time = (julianday('now') - 2440587.5) * 86400.0
 
--- name: add_experiment
-INSERT INTO experiments (name, definition, status, revision, states, edition, wait, created)
-VALUES (?, ?, ?, ?, ?, 0, ?, (julianday('now') - 2440587.5) * 86400.0)
-ON CONFLICT (name) DO NOTHING
-
--- name: change_experiment
-UPDATE experiments SET status = ?, revision = ?, states = ?, edition = edition + 1
-WHERE id = ? AND created = ? AND edition = ?
-
--- name: count_experiments
-SELECT count(*) FROM experiments
-
--- name: experiments
-SELECT id, name, definition, status, revision, states, edition, created FROM experiments
-WHERE name > ? ORDER BY name LIMIT ?
-
--- name: experiment
-SELECT id, name, definition, status, revision, states, edition, created FROM experiments WHERE name = ?
-
--- name: stamp
-SELECT id, created, edition FROM experiments WHERE id = ?
-
 -- name: add_unit
 INSERT INTO units (experiment, name, steps) VALUES (?, ?, 0)
-
--- name: unit
-SELECT id, steps, state FROM units WHERE experiment = ? AND name = ?
 
 -- name: units
 -- CROSS JOIN goes through the list, and looks each unit up.
@@ -41,9 +17,6 @@ FROM json_each(?) AS asked CROSS JOIN units ON experiment = ? AND name = asked.v
 
 -- name: change_unit
 UPDATE units SET steps = ?, state = ?, due = ? WHERE id = ?
-
--- name: rewrite_unit
-UPDATE units SET state = ?, due = ? WHERE experiment = ? AND name = ?
 
 -- name: due
 -- A decision that would expire later than its wait from now was made before the clock went back.
@@ -67,30 +40,11 @@ SELECT step, kind, number, key, arm, context, probability, reward, time, version
     among
 FROM events WHERE unit = ? AND key = ?
 
--- name: resolutions
-SELECT step, kind, number, key, arm, context, probability, reward, time, version, revision,
-    among
-FROM events WHERE unit = ? AND number = ? AND kind <> 'decision'
-
--- name: add_event
-INSERT INTO events (experiment, unit, step, kind, number, key, arm, context, probability, reward,
-    time, version, revision, among)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-
 -- name: log
 SELECT seq, units.name, step, kind, number, key, arm, context, probability, reward, time, version,
     revision, among
 FROM events LEFT JOIN units ON units.id = unit
 WHERE events.experiment = ? AND seq > ? ORDER BY seq LIMIT ?
-
--- name: by_unit
-SELECT units.name, step, kind, number, key, arm, context, probability, reward, time, version,
-    revision, among
-FROM events JOIN units ON units.id = unit
-WHERE events.experiment = ? ORDER BY unit, step
-
--- name: states
-SELECT name, steps, state FROM units WHERE experiment = ? ORDER BY id
 
 -- name: log_units
 SELECT seq, unit FROM events WHERE experiment = ? AND seq > ? ORDER BY seq LIMIT ?
@@ -101,25 +55,6 @@ DELETE FROM events WHERE seq = ? AND unit = ?
 -- name: delete_since
 DELETE FROM events WHERE experiment = ? AND seq > ? AND unit = ?
 
--- name: delete_events
-DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE experiment = ? LIMIT ?)
-
--- name: delete_units
-DELETE FROM units WHERE id IN (SELECT id FROM units WHERE experiment = ? LIMIT ?)
-
--- name: delete_experiment
-DELETE FROM experiments WHERE id = ?
-
--- name: times
-SELECT seq, time FROM events WHERE seq > ? AND time <= ? ORDER BY seq LIMIT ?
-
--- name: forget_keys
-UPDATE events SET key = NULL WHERE seq > ? AND seq <= ? AND key IS NOT NULL
-
--- name: erased_units
-SELECT name FROM events JOIN units ON units.id = unit
-WHERE events.experiment = ? AND kind = 'erased'
-
 -- name: inherited
 -- What units, a JSON list, have observed, and whether they were erased. The first condition on the
 -- kind is that of the index.
@@ -127,40 +62,3 @@ SELECT name, kind, arm, context, reward, time
 FROM units CROSS JOIN events ON unit = units.id
 WHERE units.experiment = ? AND name IN (SELECT value FROM json_each(?))
     AND kind <> 'decision' AND kind IN ('observed', 'erased')
-
--- name: remains
-SELECT id FROM experiments WHERE id = ? AND status <> 'deleting'
-
--- name: closings
-SELECT kind FROM events
-WHERE experiment = ? AND unit IS NULL AND kind IN ('closed', 'reopened') ORDER BY seq
-
--- name: names
-SELECT id, name FROM units WHERE experiment = ? AND steps > 0 ORDER BY id
-
--- name: some_states
--- By rank: ids are shared by all experiments, so those of one may all be odd.
-SELECT name, state FROM units WHERE id IN (
-    SELECT id FROM (
-        SELECT id, row_number() OVER (ORDER BY id) - 1 AS rank, count(*) OVER () AS total
-        FROM units WHERE experiment = ? AND state IS NOT NULL
-    ) AS ranked WHERE rank % ((total - 1) / ? + 1) = 0
-)
-
--- name: count_kinds
-SELECT kind, count(*) FROM events WHERE experiment = ? GROUP BY kind
-
--- name: by_unit_and_arm
-SELECT decided.unit, decided.arm, count(*), count(told.reward), coalesce(sum(told.reward), 0)
-FROM events AS decided LEFT JOIN events AS told
-    ON told.unit = decided.unit AND told.number = decided.number AND told.kind <> 'decision'
-    AND told.kind IN ('reward', 'expired')
-WHERE decided.experiment = ? AND decided.kind = 'decision'
-GROUP BY decided.unit, decided.arm
-
--- name: rewards_since
-SELECT unit, count(*), sum(reward), max(seq), max(time) FROM (
-    SELECT unit, reward, seq, time FROM events
-    WHERE experiment = ? AND seq > ? AND kind IN ('reward', 'expired') AND reward IS NOT NULL
-    ORDER BY seq LIMIT ?
-) AS newer GROUP BY unit
