@@ -574,8 +574,7 @@ def test_a_log_that_cannot_be_read_on_breaks_off_without_a_traceback(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when the database is killed after the first page of the answer."""
-    for module in (backend, http):
-        monkeypatch.setattr(module, "PAGE", 2)
+    monkeypatch.setattr(http, "PAGE", 2)
     store = open_store(str(tmp_path / "a.db"), make=True)
     log = store.log
 

@@ -21,8 +21,9 @@ from fpbandits.service.experiment import Experiment, checked_experiment
 from fpbandits.service.export import Rewards
 from fpbandits.service.messages import Ask, Request, Tell
 from fpbandits.service.migrate import migrate
-from fpbandits.service.step import Event, Unit, unpack_unit
+from fpbandits.service.step import Event, Unit
 from fpbandits.service.store import Change, Store, Wanted, open_store
+from fpbandits.service.unit_state import unpack_unit
 from fpbandits.service.verify import verify
 
 OLD = """

@@ -17,8 +17,8 @@ from fpbandits.service.comparison import error_at, half_width
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import Ask, Expire, Forget, Request, Tell
 from fpbandits.service.report import Report, report
-from fpbandits.service.step import unpack_unit
 from fpbandits.service.store import Store, Wanted, open_store
+from fpbandits.service.unit_state import unpack_unit
 
 PROBLEM = """
 arms = ["a", "b"]

@@ -17,7 +17,8 @@ from fpbandits.service.batches import handle_together
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.export import export
 from fpbandits.service.messages import Ask, Request, Tell
-from fpbandits.service.store import open_store, statements, upgrade
+from fpbandits.service.statements import statements
+from fpbandits.service.store import open_store, upgrade
 from fpbandits.service.verify import verify
 
 

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fpbandits.agent import state as agent_state
 from fpbandits.errors import InputError
-from fpbandits.service import store
-from fpbandits.service.store import migrations, open_store
+from fpbandits.service.store import open_store
 
 
 def test_a_sqlite_file_has_three_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,22 +33,3 @@ def test_without_psycopg_one_line_says_what_to_install(monkeypatch: pytest.Monke
     monkeypatch.delitem(sys.modules, "fpbandits.service.postgres", raising=False)
     with pytest.raises(InputError, match=r"pip install 'fpbandits\[postgres\]'"):
         open_store("postgresql://127.0.0.1:1/none")
-
-
-def test_both_stores_have_the_same_tables() -> None:
-    for table in ("experiments", "units", "events"):
-        for name, prefix in (("sqlite", ""), ("postgres", "fpbandits.")):
-            ((_, first), *_) = migrations(name, 0)
-            assert any(f"CREATE TABLE {prefix}{table} (" in each for each in first)
-
-
-def test_a_change_of_what_agents_keep_is_a_change_of_stores() -> None:
-    """Units' states are agents' own, without the agent's schema: both move together."""
-    assert (store.SCHEMA, agent_state.SCHEMA) == (3, 2)
-
-
-@pytest.mark.parametrize("name", ["sqlite", "postgres"])
-def test_migrations_are_numbered_from_1_to_the_schema(name: str) -> None:
-    assert [number for number, _ in migrations(name, 0)] == list(range(1, store.SCHEMA + 1))
-    assert [number for number, _ in migrations(name, 1)] == list(range(2, store.SCHEMA + 1))
-    assert not any("--" in each for _, wanted in migrations(name, 0) for each in wanted)

@@ -31,7 +31,8 @@ from fpbandits.service import postgres_connection
 from fpbandits.service.adopt import adopt
 from fpbandits.service.experiment import Experiment, checked_experiment, same_definition
 from fpbandits.service.messages import Ask, Tell
-from fpbandits.service.store import SCHEMA, migrations, open_store, upgrade
+from fpbandits.service.statements import SCHEMA, migrations
+from fpbandits.service.store import open_store, upgrade
 from fpbandits.service.verify import verify
 
 OLD = Path(__file__).with_name("store-0.6.0.db.gz")

@@ -15,16 +15,9 @@ from dataclasses import dataclass, field
 from fpbandits.agent.agent import Agent
 from fpbandits.errors import Error, InputError
 from fpbandits.service.experiment import Experiment, Kept
-from fpbandits.service.step import (
-    DECISION,
-    EXPIRED,
-    FORGOT,
-    OBSERVED,
-    REWARD,
-    Event,
-    unpack_unit,
-)
+from fpbandits.service.step import DECISION, EXPIRED, FORGOT, OBSERVED, REWARD, Event
 from fpbandits.service.store import Store
+from fpbandits.service.unit_state import unpack_unit
 
 MOST_UNITS = 1_000
 """Agents are loaded for this many units at most, those with the latest events."""

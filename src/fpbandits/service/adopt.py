@@ -28,9 +28,10 @@ from fpbandits.service.experiment import (
     Experiment,
     Kept,
 )
-from fpbandits.service.step import ADOPTED, pack_unit
+from fpbandits.service.step import ADOPTED
 from fpbandits.service.step import CLOSED as CLOSED_EVENT
 from fpbandits.service.store import History, Rebuilt, Store
+from fpbandits.service.unit_state import pack_unit
 from fpbandits.service.verify import Verification, experiments_of, follow
 
 _AT_ONCE = 200

@@ -34,14 +34,12 @@ from fpbandits.service.messages import Request, short_name
 from fpbandits.service.metrics import Metrics
 from fpbandits.service.report import Report, report
 from fpbandits.service.settings import Settings
-from fpbandits.service.statuses import MissingError
+from fpbandits.service.statuses import MissingError, unknown_unit
 from fpbandits.service.step import CLOSED as CLOSED_EVENT
-from fpbandits.service.step import REOPENED, Answer, unknown_unit, unpack_unit
-from fpbandits.service.store import Logged, StaleError, Store
+from fpbandits.service.step import REOPENED, Answer
+from fpbandits.service.store import StaleError, Store
 from fpbandits.service.sweep import sweep
-
-PAGE = 1_000
-"""Events of the log that are read at once."""
+from fpbandits.service.unit_state import unpack_unit
 
 _MOST_CALLS = 500
 """Calls of the store that may be under way, beside those of the batcher."""
@@ -106,9 +104,8 @@ class Backend:
         self._to_create = set[asyncio.Future[Any]]()
         self._test_began = 0.0
         self._test: asyncio.Task[Any] | None = None
-        self.stopping = False
-        self.draining = False
-        """Set by the server before it stops: it still answers, but `ready` says no."""
+        # While it is draining, a server still answers, but is not ready. `Server` sets it.
+        self.stopping = self.draining = False
         self.batcher: Batcher
 
     @asynccontextmanager
@@ -185,7 +182,7 @@ class Backend:
             return await self._in_time(calling, "the store takes too long")
 
     async def _work(self, kind: str, call: Callable[..., _T], *arguments: Any) -> _T:
-        """Do long work with the store in a thread for work of this kind."""
+        """Do long work, in a thread for work of this kind."""
         loop = asyncio.get_running_loop()
         with _store_failures():
             return await loop.run_in_executor(self._pools[kind], call, *arguments)
@@ -230,8 +227,7 @@ class Backend:
 
     async def _load(self, kept: Kept) -> Experiment:
         """Prepare an experiment of the store, and remember it."""
-        loop = asyncio.get_running_loop()
-        prepared = await loop.run_in_executor(self._pools["load"], _prepare, kept)
+        prepared = await self._work("load", _prepare, kept)
         experiment = prepared.with_most_pending(self._settings.most_pending)
         self._experiments[kept.name] = experiment
         return experiment
@@ -296,10 +292,7 @@ class Backend:
         return await self._once("adopted", name, work=lambda: self._work("change", call))
 
     def _stop_if_stopping(self, *progress: int) -> None:
-        """Raise an error, to end long work, if the server is being stopped; what is done is kept.
-
-        `adopt` calls this with its ``progress``, which does not matter here.
-        """
+        """Raise an error, to end long work, if the server is being stopped."""
         if self.stopping:
             raise _StoppingError("the server is stopping")
 
@@ -379,10 +372,6 @@ class Backend:
         agent, _ = unpack_unit(experiment, unit, row.state)
         return {**seen(agent, unit), "events": row.steps, **beliefs(agent, context, error)}
 
-    async def log(self, id: int, after: int) -> list[Logged]:
-        """Return a page of an experiment's log."""
-        return await self.call_store(self.store.log, id, after, PAGE)
-
 
 @contextmanager
 def _store_failures() -> Iterator[None]:
@@ -404,10 +393,7 @@ def _is_name(text: str) -> bool:
 
 
 def _prepare(kept: Kept) -> Experiment:
-    """Return an experiment whose policy is prepared, and compiled if need be.
-
-    For that, it decides once for a unit that is thrown away.
-    """
+    """Return an experiment that has decided once for no unit: its policy is prepared then."""
     experiment = Experiment.from_kept(kept)
     experiment.agent("").ask(next(iter(experiment.problem.contexts), None))
     return experiment

@@ -26,7 +26,7 @@ from starlette.types import Receive, Scope, Send
 from fpbandits import __version__
 from fpbandits.errors import Error, InputError, TooLargeError, UnavailableError, quote
 from fpbandits.service import messages
-from fpbandits.service.backend import PAGE, Backend
+from fpbandits.service.backend import Backend
 from fpbandits.service.batcher import logged_failure
 from fpbandits.service.batches import Outcome
 from fpbandits.service.control import Control
@@ -43,6 +43,9 @@ from fpbandits.service.tokens import Roles, authorize
 
 _HEADERS = {401: {"www-authenticate": "Bearer"}, 503: {"retry-after": "1"}}
 """Headers of answers by their status."""
+
+PAGE = 1_000
+"""Events of the log that are read at once."""
 
 _CHECKED_AT_ONCE = 50
 """Requests of a list that are checked before other connections get their turn."""
@@ -335,14 +338,16 @@ async def _log(backend: Backend, request: Request, name: str) -> Response:
     kept = await backend.call_store(backend.read_kept, name)
     control = Control.of(kept.definition)
 
+    async def read(after: int) -> list[Logged]:
+        return await backend.call_store(backend.store.log, kept.id, after, PAGE)
+
     async def lines(page: list[Logged]) -> AsyncIterator[bytes]:
         while page:
             yield "".join(_line(name, control, logged) for logged in page).encode()
-            more = len(page) == PAGE
-            page = await backend.log(kept.id, page[-1].seq) if more else []
+            page = await read(page[-1].seq) if len(page) == PAGE else []
 
     # The first page is read before the answer begins: if the store fails, the status can say so.
-    return StreamingResponse(lines(await backend.log(kept.id, after)), media_type=_LINES)
+    return StreamingResponse(lines(await read(after)), media_type=_LINES)
 
 
 def _line(experiment: str, control: Control | None, logged: Logged) -> str:

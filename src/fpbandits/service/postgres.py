@@ -32,18 +32,16 @@ from fpbandits.service.postgres_connection import (
     run_migration,
     schema_of,
 )
+from fpbandits.service.statements import SCHEMA, check_schema, migrations
 from fpbandits.service.step import Event
 from fpbandits.service.store import (
     KIND,
-    SCHEMA,
     Change,
     History,
     Store,
     Transaction,
     UnitRow,
     Wanted,
-    check_schema,
-    migrations,
 )
 
 with needed_for("PostgreSQL", "postgres", ", or use sqlite:///FILE"):

@@ -11,13 +11,10 @@ from urllib.parse import urlsplit
 
 from fpbandits.core.extras import needed_for
 from fpbandits.errors import InputError, StorageError, UnavailableError, quote, said, within
+from fpbandits.service.statements import SCHEMA, check_schema, migrations, statements
 from fpbandits.service.store import (
     KIND,
-    SCHEMA,
     UPGRADE_PATIENCE,
-    check_schema,
-    migrations,
-    statements,
 )
 
 with needed_for("PostgreSQL", "postgres", ", or use sqlite:///FILE"):

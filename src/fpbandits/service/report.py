@@ -21,8 +21,9 @@ from fpbandits.core.arrays import Floats
 from fpbandits.errors import Error
 from fpbandits.service.comparison import error_at, half_width, looks, mean, ratio_p_value
 from fpbandits.service.experiment import Experiment
-from fpbandits.service.step import DECISION, ERASED, EXPIRED, FORGOT, LATE, REWARD, unpack_unit
+from fpbandits.service.step import DECISION, ERASED, EXPIRED, FORGOT, LATE, REWARD
 from fpbandits.service.store import History, Store
+from fpbandits.service.unit_state import unpack_unit
 from fpbandits.service.verify import experiments_of, whole_history
 
 EVERY_UNIT = 2**62

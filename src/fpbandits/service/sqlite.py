@@ -22,9 +22,9 @@ from urllib.parse import quote as escaped
 
 from fpbandits.core.storage import shown
 from fpbandits.errors import InputError, StorageError, UnavailableError, said, within
+from fpbandits.service.statements import SCHEMA, check_schema, migrations, statements
 from fpbandits.service.step import Event
 from fpbandits.service.store import (
-    SCHEMA,
     UPGRADE_PATIENCE,
     Change,
     History,
@@ -32,9 +32,6 @@ from fpbandits.service.store import (
     Transaction,
     UnitRow,
     Wanted,
-    check_schema,
-    migrations,
-    statements,
 )
 
 _APPLICATION = 0x66706264

@@ -23,6 +23,7 @@ from fpbandits.errors import (
     TooLargeError,
     UnavailableError,
     UnknownError,
+    quote,
 )
 
 
@@ -36,6 +37,12 @@ class ForbiddenError(RefusedError):
 
 class MissingError(UnknownError):
     """There is no such experiment, unit or decision."""
+
+
+def unknown_unit(name: str) -> MissingError:
+    """Return the error for a unit that nothing was decided for."""
+    reason = f"unknown unit {quote(name)}: nothing was decided for it yet"
+    return MissingError(reason, about=(("unit", name),))
 
 
 STATUSES: dict[type[Error], int] = {

@@ -28,15 +28,15 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fpbandits import __version__
-from fpbandits.agent.agent import Agent
 from fpbandits.errors import ConflictError, InputError, Place, UnknownError, quote
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import Ask, Erase, Expire, Forget, Request, Tell, decision_name
-from fpbandits.service.statuses import MissingError
+from fpbandits.service.statuses import MissingError, unknown_unit
+from fpbandits.service.unit_state import cap_due, pack_unit, unpack_unit
 
 DECISION, REWARD, FORGOT, EXPIRED, LATE, OBSERVED, CLOCK, ERASED = KINDS = (
     "decision",
@@ -119,9 +119,6 @@ Answer = dict[str, Any]
 _Decided = tuple[str | None, str | None, str | None, float | None]
 """Key, arm, context and probability, as in an event."""
 
-Due = deque[tuple[int, float]]
-"""Numbers of pending decisions, and the time at which each expires, in seconds since 1970."""
-
 
 def _as_json(arms: list[str]) -> str:
     return json.dumps(arms, ensure_ascii=False)
@@ -131,34 +128,6 @@ def experiment_event(kind: str, revision: int, now: float) -> Event:
     """Return an event of an experiment."""
     nothing = None, None, None, None, None
     return Event(0, kind, revision, *nothing, now, __version__, revision)
-
-
-def cap_due(due: Iterable[tuple[int, float]], wait: float, now: float) -> Due:
-    """Return the same, but no time later than ``wait`` from now: the clock has gone back."""
-    return deque((number, min(until, now + wait)) for number, until in due)
-
-
-def pack_unit(experiment: Experiment, agent: Agent, due: Iterable[tuple[int, float]]) -> str:
-    """Return a unit's state as a text: its agent's, and when its decisions expire."""
-    state = agent.own_state()
-    if experiment.reward_wait is None:
-        return state
-    # The times come first, on a line of their own, so that the agent's state need not be parsed.
-    return f"{json.dumps(list(due), separators=(',', ':'))}\n{state}"
-
-
-def unpack_unit(experiment: Experiment, unit: str, state: str | None) -> tuple[Agent, Due]:
-    """Return the agent, and when its decisions expire: the reverse of `pack_unit`."""
-    if state is None or experiment.reward_wait is None:
-        return experiment.agent(unit, state), deque()
-    due, _, agent_state = state.partition("\n")
-    return experiment.agent(unit, agent_state), deque(map(tuple, json.loads(due)))
-
-
-def unknown_unit(name: str) -> MissingError:
-    """Return the error for a unit that nothing was decided for."""
-    reason = f"unknown unit {quote(name)}: nothing was decided for it yet"
-    return MissingError(reason, about=(("unit", name),))
 
 
 class Unit:

@@ -4,9 +4,7 @@ The service changes units in *transactions*. A transaction names all experiments
 needs beforehand; the store locks the units, returns what it knows of them, writes what became of
 them, and commits.
 
-Tables are made and changed by *migrations*, numbered files of SQL in ``sql/``: the number of the
-last one is the store's schema. A new store goes through all of them; `upgrade` takes an old one
-through those that it lacks, each in a transaction of its own.
+What is said to the databases, and how their tables change: `fpbandits.service.statements`.
 """
 
 from __future__ import annotations
@@ -14,15 +12,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cache
-from importlib.resources import files
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from fpbandits.core.checks import checked_path
-from fpbandits.errors import InputError, StorageError, UnavailableError, quote
+from fpbandits.errors import InputError, UnavailableError, quote
 from fpbandits.service.experiment import OPEN, STATES, Kept, Stamp, reward_wait
 from fpbandits.service.messages import Erase
 from fpbandits.service.settings import Settings
@@ -30,9 +26,6 @@ from fpbandits.service.step import Event, Unit, experiment_event
 
 KIND = "fpbandits store"
 """What a PostgreSQL database says of itself."""
-
-SCHEMA = 3
-"""The number of the last migration."""
 
 UPGRADE_PATIENCE = 60.0
 """Seconds that an upgrade waits for a database or for a lock, before it fails."""
@@ -399,38 +392,3 @@ def without_password(url: str) -> str:
     except ValueError:
         return "postgresql://…"
     return f"{where.scheme}://{where.netloc.rpartition('@')[2]}{where.path}"
-
-
-@cache
-def statements(name: str) -> dict[str, str]:
-    """Return the statements for a database, those of every store among them, by their names."""
-    folder = files("fpbandits.service").joinpath("sql")
-    found = {}
-    for file in ("common.sql", f"{name}.sql"):
-        _, *parts = folder.joinpath(file).read_text(encoding="utf-8").split("-- name: ")
-        named = (part.partition("\n") for part in parts)
-        found.update({title.strip(): body.strip() for title, _, body in named})
-    return found
-
-
-def migrations(name: str, schema: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the numbers and statements of the migrations that follow a schema."""
-    folder = files("fpbandits.service").joinpath("sql", name)
-    for file in sorted(folder.iterdir(), key=lambda each: each.name):
-        number = int(file.name.partition("_")[0])
-        if number > schema:
-            lines = file.read_text(encoding="utf-8").splitlines()
-            # A comment may hold a semicolon.
-            text = "\n".join(line.partition("--")[0].rstrip() for line in lines)
-            parts = (part.strip(" \n;") for part in text.split(";\n"))
-            yield number, [part for part in parts if part]
-
-
-def check_schema(schema: int) -> None:
-    """Refuse a store of another schema, and say what to do."""
-    if schema == SCHEMA:
-        return
-    has = f"the store has schema {schema}, and this version of fpbandits needs {SCHEMA}"
-    if schema < SCHEMA:
-        raise StorageError(f"{has}: stop its servers, back it up, and run fpbandits upgrade STORE")
-    raise StorageError(f"{has}: a newer version wrote it, install that one")

@@ -30,13 +30,10 @@ from fpbandits.service.step import (
     KINDS,
     OBSERVED,
     REWARD,
-    Due,
     Event,
-    cap_due,
-    pack_unit,
-    unpack_unit,
 )
 from fpbandits.service.store import History, Store
+from fpbandits.service.unit_state import Due, cap_due, pack_unit, unpack_unit
 
 MOST_SHOWN = 20
 """Differences that are described; all are counted."""
