@@ -16,13 +16,13 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from by_belief import regret_by_belief
 
 from fpbandits import Problem, floor, simulate
 from fpbandits.core.arrays import Floats, Ints
 from fpbandits.engine.contract import Ahead
 from fpbandits.engine.ready import NO_STREAM, ready
 from fpbandits.policies import Frugal
-from fpbandits.theory.floor import regret_by_belief
 
 ANYTIME = 10**3, 10**4, 10**5
 KNOWN = 30, 10**2, 10**3, 10**4

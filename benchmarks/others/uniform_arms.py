@@ -16,7 +16,7 @@ import numpy as np
 
 from fpbandits import Problem
 from fpbandits.core.arrays import Floats
-from fpbandits.core.streams import run_stream
+from fpbandits.core.streams import REWARDS, random_stream
 from fpbandits.engine.compiling import compiled, prepare
 from fpbandits.engine.contract import Ahead, Prepared, Random, State, Workspace
 from fpbandits.engine.policy import Policy
@@ -52,7 +52,7 @@ def main() -> None:
         workspace, lost = policy.workspace(prepared, 2), np.zeros(count)
         for run, means in enumerate(truths):
             state = policy.new_state(problem)
-            play(prepared, state, workspace, means, run_stream(1, run))
+            play(prepared, state, workspace, means, random_stream(1, run, REWARDS))
             lost[run] = (means.max() - means) @ state.plays
         mean, error = lost.mean() / OPTIMUM, lost.std() / np.sqrt(count) / OPTIMUM
         print(f"{word:18} {lost.mean():.4f}: {mean:.3f} ± {error:.3f} of the optimum", flush=True)

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chisquare
 
 from fpbandits import Agent, Decision, InputError, PlainPolicy, Problem, load_problem
-from fpbandits.core.streams import EXPLORATION, agent_stream
+from fpbandits.core.streams import EXPLORATION, random_stream
 from fpbandits.engine.contract import Random
 from fpbandits.engine.plain import Seen
 from fpbandits.policies import POLICIES
@@ -52,7 +52,7 @@ class Coin(PlainPolicy):
 
 def explores(seed: int, number: int, share: float) -> bool:
     """Tell whether a decision explores, by the stream of its own."""
-    return bool(agent_stream(seed, number, EXPLORATION).random() < share)
+    return bool(random_stream(seed, number, EXPLORATION).random() < share)
 
 
 def agent_after(policy: str, problem: Problem = PROBLEM, plays: int = 25, **options: Any) -> Agent:

@@ -28,7 +28,7 @@ from fpbandits import (
     load_problem,
     simulate,
 )
-from fpbandits.core.streams import run_stream
+from fpbandits.core.streams import REWARDS, random_stream
 from fpbandits.engine import ready as module
 from fpbandits.engine.compilations import IN_BACKGROUND
 from fpbandits.engine.compiling import load_code
@@ -104,7 +104,8 @@ def test_in_python_a_rule_plays_as_compiled_bit_for_bit(word: str) -> None:
         result = simulate(
             problem, policy, truth="theta1", horizon=300, times=times, runs=1, seed=8, leap=False
         )
-        assert result.pulls[word][0].tolist() == in_python(policy, problem, run_stream(8, 0))
+        stream = random_stream(8, 0, REWARDS)
+        assert result.pulls[word][0].tolist() == in_python(policy, problem, stream)
     assert played >= 1
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fpbandits as fpb
-from fpbandits.core.streams import truth_stream
+from fpbandits.core.streams import TRUTH, random_stream
 from fpbandits.forecast import nearby
 from fpbandits.forecast.nearby import likeliest, move_means, regret_nearby
 from fpbandits.policies import Frugal, Thompson
@@ -117,7 +117,7 @@ def test_each_size_and_model_has_its_own_truths(monkeypatch: pytest.MonkeyPatch)
     for number, (size, model) in enumerate(product((0.1, 0.2, 0.3), (1, 0))):
         for draw in range(4):
             name = f"{4 * number + draw}"
-            means = move_means(problem, model, size, truth_stream(5, 4 * number + draw))
+            means = move_means(problem, model, size, random_stream(5, 4 * number + draw, TRUTH))
             for cell in (asked[f"a {name}"], asked[f"b {name}"]):
                 assert cell.laws.means[0].tolist() == pytest.approx(means)
                 assert (cell.spec.horizon, cell.spec.times, cell.spec.seed) == (30, (30,), 5)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fpbandits import FPUCB, UCB1, Optimist, Problem, analyze, simulate
-from fpbandits.core.streams import truth_stream
+from fpbandits.core.streams import TRUTH, random_stream
 from fpbandits.engine.ready import refusal
 from fpbandits.leaderboard import Contest, contests, own_contests, play, playing
 from fpbandits.policies import BPR, POLICIES
@@ -88,7 +88,7 @@ def test_worst_truth_of_those_that_the_prior_drew() -> None:
     final = simulate(problem, UCB1(), truth="prior", **asked).final_regret("ucb1")
     drawn: dict[str, list[float]] = {"theta1": [], "theta2": [], "theta3": []}
     for run, regret in enumerate(final.tolist()):
-        place = 9 * truth_stream(2000, run).random()
+        place = 9 * random_stream(2000, run, TRUTH).random()
         truth = "theta1" if place < 5 else "theta2" if place < 8 else "theta3"
         drawn[truth].append(regret)
     means = {truth: sum(own) / len(own) for truth, own in drawn.items()}

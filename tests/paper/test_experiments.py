@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fpbandits import FPUCB, UCB1, InputError, Problem
-from fpbandits.core.streams import run_stream
+from fpbandits.core.streams import REWARDS, random_stream
 from fpbandits.errors import ConflictError
 from fpbandits.paper import experiments
 from fpbandits.paper.experiments import (
@@ -205,7 +205,7 @@ def test_episodes_are_those_of_algorithm_1() -> None:
     setting = SETTINGS["permutations"]
     problem = setting.problem
     means = problem.means[problem.index(setting.truth)]
-    stream = run_stream(5, 0)
+    stream = random_stream(5, 0, REWARDS)
     sums, plays = np.zeros(4), np.zeros(4)
     arms = iter(found.arms)
     for k in itertools.count():

@@ -43,7 +43,7 @@ def test_it_is_certain_while_no_rival_can_come_near(c: float, make: Make) -> Non
 def test_arms_are_drawn_in_proportion_to_their_shares() -> None:
     """Until a rival is 1 unlikelier than ln(c·t): here θ̂ looks like its rival on its own arm."""
     problem = Problem.bernoulli([[0.9, 0.5, 0.1], [0.9, 0.95, 0.1], [0.9, 0.3, 0.97]])
-    first, second, third = ATA().prepare(problem).rates.over_a[0]
+    first, second, third = ATA().prepare(problem).rates.plays[0]
     assert first == 0
 
     class Draws:
@@ -74,15 +74,15 @@ def test_arms_are_drawn_in_proportion_to_their_shares() -> None:
 def test_where_nothing_must_be_lost_the_other_arms_are_explored_in_equal_shares() -> None:
     # Under either model its best arm tells the two apart, so the lower bound's rates are all 0.
     problem = Problem.bernoulli([[0.9, 0.5, 0.1], [0.4, 0.5, 0.8]])
-    shares = ATA().prepare(problem).rates.over_a
+    shares = ATA().prepare(problem).rates.plays
     np.testing.assert_array_equal(shares, [[0, 0.5, 0.5], [0.5, 0.5, 0]])
     two = Problem.bernoulli([[0.9, 0.5], [0.4, 0.5]])
-    np.testing.assert_array_equal(ATA().prepare(two).rates.over_a, [[0, 1], [1, 0]])
+    np.testing.assert_array_equal(ATA().prepare(two).rates.plays, [[0, 1], [1, 0]])
 
 
 def test_shares_add_up_to_1() -> None:
     problem = Problem.bernoulli([[0.9, 0.5, 0.1], [0.9, 0.95, 0.1], [0.9, 0.3, 0.97]])
-    shares = ATA().prepare(problem).rates.over_a
+    shares = ATA().prepare(problem).rates.plays
     np.testing.assert_allclose(shares.sum(axis=1), 1)
     assert shares[0, 0] == 0
     assert (shares[0, 1:] > 0).all()

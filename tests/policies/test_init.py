@@ -15,7 +15,7 @@ from plans import suited
 from reference import Known, twin
 
 from fpbandits import Agent, Optimist, Policy, Problem, load_problem, simulate
-from fpbandits.core.streams import run_stream
+from fpbandits.core.streams import REWARDS, random_stream
 from fpbandits.engine.contract import CLOCK, MISFITS, OWN, Ahead, Envelope, Plan
 from fpbandits.leaderboard import contests, play
 from fpbandits.policies import DEFAULT, POLICIES, parse_policy
@@ -83,7 +83,7 @@ def test_simulation_plays_as_plain_python_does_with_all_policies_at_once() -> No
     )
     for policy in chosen:
         for number in range(2):
-            player, stream = twin(policy.name)(Known(problem)), run_stream(3, number)
+            player, stream = twin(policy.name)(Known(problem)), random_stream(3, number, REWARDS)
             pulls, arm = [0] * 4, next(player)
             for _ in range(400):
                 pulls[arm] += 1

@@ -6,13 +6,13 @@ from functools import cache
 
 import numpy as np
 import pytest
+from by_belief import regret_by_belief
 
 import fpbandits as fpb
 from fpbandits.engine.contract import Random
 from fpbandits.engine.plain import Seen
 from fpbandits.policies import parse_policy
 from fpbandits.policies.optimal import _ByBelief, _program, _value
-from fpbandits.theory.floor import regret_by_belief
 from fpbandits.theory.structure import gaps_by_pair
 
 RANDOM: Random = np.random.default_rng(0)

@@ -54,7 +54,7 @@ def test_what_it_explores() -> None:
     policy = OSSB(epsilon=0.5)
     prepared, state = policy.prepare(problem), policy.new_state(problem)
     workspace = policy.workspace(prepared, 4)
-    rate = prepared.rates.over_all[0]
+    rate = prepared.rates.plays[0]
     assert rate[0] == rate[3] == 0
     assert rate[1] > rate[2] > 0
 

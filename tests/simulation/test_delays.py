@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fpbandits import Agent, InputError, PlainPolicy, Problem, load_problem, simulate
-from fpbandits.core.streams import delay_stream, run_stream
+from fpbandits.core.streams import DELAY, REWARDS, random_stream
 from fpbandits.simulation.delays import Delay, checked_delay, make_schedule
 from fpbandits.simulation.spec import RunSpec
 
@@ -25,7 +25,7 @@ def due(delay: Delay, horizon: int, run: int) -> list[int]:
     size = int(text)
     if kind == "batch":
         return [-(-k // size) * size for k in range(1, horizon + 1)]
-    late = delay_stream(0, run).geometric(1 / (1 + size), horizon) - 1
+    late = random_stream(0, run, DELAY).geometric(1 / (1 + size), horizon) - 1
     return [k + int(late[k - 1]) for k in range(1, horizon + 1)]
 
 
@@ -51,7 +51,7 @@ def told_late(problem: Problem, word: str, delay: Delay, truth: int, run: int, T
     """The pairs that an agent plays whose rewards are told when they are due."""
     agent = Agent(problem, word, late="any", seed=run)
     laws = problem.rewards.reordered(np.array([truth]), np.arange(problem.pairs))
-    law, random, moments = laws.law(0), run_stream(0, run), due(delay, T, run)
+    law, random, moments = laws.law(0), random_stream(0, run, REWARDS), due(delay, T, run)
     upto, out, played = np.cumsum(problem.shares), list[tuple[int, int, float]](), list[int]()
     for t in range(T):
         for moment in sorted(each for each in out if each[0] <= t):

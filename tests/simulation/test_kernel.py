@@ -17,7 +17,7 @@ from fpbandits import (
     load_problem,
     simulate,
 )
-from fpbandits.core.streams import run_stream
+from fpbandits.core.streams import REWARDS, random_stream
 from fpbandits.engine.policy import Policy
 from fpbandits.engine.ready import NO_STREAM, ready
 from fpbandits.policies import parse_policy
@@ -88,7 +88,7 @@ def test_contexts_are_played_as_plain_python_does(word: str) -> None:
             problem, parse_policy(word), truth="theta1", horizon=150, times=times, runs=2, seed=3
         )
         for run in range(2):
-            stream, twin_player = run_stream(3, run), player(word, problem)
+            stream, twin_player = random_stream(3, run, REWARDS), player(word, problem)
             pulls = np.zeros(problem.pairs, int)
             upto = np.cumsum(problem.shares)
             for t in range(1, 151):
@@ -130,7 +130,7 @@ def test_every_plan_is_played_to_its_end(word: str, change: int, delay: int) -> 
     result = simulate(problem, word, truth=truth, delay=delay, **how)
     rules = ready(parse_policy(word), problem)
     for run in range(2):
-        stream, state = run_stream(3, run), rules.policy.new_state(problem)
+        stream, state = random_stream(3, run, REWARDS), rules.policy.new_state(problem)
         played, plans, counts = 0, 0, np.zeros(4, int)
         waiting: list[tuple[int, float]] = []
         while played < 150:

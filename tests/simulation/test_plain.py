@@ -9,7 +9,7 @@ import pytest
 
 from fpbandits import UCB1, PlainPolicy, Problem, load_problem, simulate
 from fpbandits.core.arrays import Counts
-from fpbandits.core.streams import run_stream
+from fpbandits.core.streams import REWARDS, random_stream
 from fpbandits.engine.plain import Seen
 from fpbandits.simulation.kernel import STOP, TIME, new_progress
 from fpbandits.simulation.plain import play_plainly
@@ -40,7 +40,7 @@ def played(
 ) -> tuple[int, Counts]:
     truth = problem.rewards.reordered(np.array([0]), np.arange(len(problem.arms)))
     pulls = np.zeros((len(times), len(problem.arms)), np.int64)
-    stream, starts = run_stream(5, run), (np.array([0]), np.array([0]))
+    stream, starts = random_stream(5, run, REWARDS), (np.array([0]), np.array([0]))
     steps = play_plainly(
         policy, problem, truth, stream, np.array(times), starts, None, progress, pulls
     )
@@ -128,7 +128,7 @@ def test_three_contexts_come_as_the_stream_says() -> None:
     problem = Problem.bernoulli([[A, B, A]], contexts=["x", "y", "z"], shares=[0.2, 0.5, 0.3])
     result = simulate(problem, InTurn(), truth="theta1", horizon=40, runs=2, seed=5)
     for run in range(2):
-        stream, expected = run_stream(5, run), np.zeros(6, int)
+        stream, expected = random_stream(5, run, REWARDS), np.zeros(6, int)
         for t in range(40):
             context = int(np.searchsorted([0.2, 0.7], stream.random(), side="right"))
             expected[2 * context + t % 2] += 1

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fpbandits as fpb
-from fpbandits.core.streams import run_stream
+from fpbandits.core.streams import REWARDS, random_stream
 from fpbandits.simulation.cell import make_cell
 from fpbandits.simulation.spec import RunSpec
 from fpbandits.simulation.stopping import (
@@ -32,7 +32,7 @@ ERROR = 0.1
 
 def by_hand(problem: fpb.Problem, truth: int, run: int, horizon: int) -> int:
     """Follow an agent, in fractions: rewards are drawn as in simulation, one number each."""
-    agent, stream = fpb.Agent(problem), run_stream(0, run)
+    agent, stream = fpb.Agent(problem), random_stream(0, run, REWARDS)
     chances = [[Fraction(c).limit_denominator(100) for c in row] for row in TABLE.values()]
     prior = [Fraction(p).limit_denominator(100) for p in problem.prior or ()]
     best = [paid.index(max(paid)) for paid in ([9 * a, 12 * b, 15 * c] for a, b, c in chances)]
@@ -114,7 +114,7 @@ def test_with_contexts_there_must_be_an_arm_in_each() -> None:
 
 def followed(problem: fpb.Problem, truth: int, run: int, horizon: int) -> tuple[int, float, str]:
     """Return plays until the verdict of an agent, 0 for none, its regret by then, and the arm."""
-    agent, stream, lost = fpb.Agent(problem), run_stream(3, run), 0.0
+    agent, stream, lost = fpb.Agent(problem), random_stream(3, run, REWARDS), 0.0
     means = np.array(problem.means)[truth]
     for t in range(1, horizon + 1):
         decision = agent.ask()
@@ -265,7 +265,8 @@ def test_other_rewards_as_an_agent_that_sees_the_same(problem: fpb.Problem) -> N
     law, zero, width = laws.law(0), problem.rewards.zero, problem.rewards.width
     plays = []
     for run in range(12):
-        agent, stream, named, t = fpb.Agent(problem, "ucb1"), run_stream(4, run), None, 0
+        agent, stream = fpb.Agent(problem, "ucb1"), random_stream(4, run, REWARDS)
+        named, t = None, 0
         while named is None and t < 60:
             decision = agent.ask()
             arm = problem.arms.index(decision.arm)

@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from by_belief import posterior
 from scipy.special import expit
 
 import fpbandits as fpb
@@ -330,7 +331,7 @@ def test_a_grid_is_as_fine_as_it_may_be(name: str) -> None:
     assert np.diff(grid.log_odds) == pytest.approx(grid.step)
     assert grid.log_odds[below] == pytest.approx(math.log(prior[1]) - math.log(prior[0]))
     odds = [math.exp(x) for x in grid.log_odds]
-    assert grid.posterior == pytest.approx(np.array([[1 / (1 + u), u / (1 + u)] for u in odds]))
+    assert posterior(grid) == pytest.approx(np.array([[1 / (1 + u), u / (1 + u)] for u in odds]))
     assert grid.prior.tolist() == list(prior)
     assert grid.shares.tolist() == list(problem.shares or (1.0,))
     farthest = [

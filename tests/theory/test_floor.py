@@ -8,9 +8,10 @@ from functools import cache
 
 import numpy as np
 import pytest
+from by_belief import regret_by_belief
 
 import fpbandits as fpb
-from fpbandits.theory.floor import floor, floor_curve, is_known, regret_by_belief
+from fpbandits.theory.floor import floor, floor_curve, is_known
 
 Rewards = tuple[tuple[int, ...], ...]
 """How often each arm paid each reward."""

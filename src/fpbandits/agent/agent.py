@@ -117,14 +117,7 @@ class Agent(Saved):
         ``among`` names the arms that are eligible for this decision; by default all are. Arms are
         then compared with the best eligible arm. See docs/verdicts.md.
         """
-        problem = self._ready.problem
-        index = problem.context_index(context)
-        eligible = None if among is None else self._eligible(among)
-        with self._lock:
-            decide = self._decide if self._explore else self._next_planned
-            arm, probability = decide(index, eligible)
-            number = self._ledger.hand_out(index * len(problem.arms) + arm)
-        return Decision(number, problem.arms[arm], context, probability)
+        return self._hand_out(context, among)
 
     def follow(
         self, arm: str, context: str | None = None, among: Iterable[str] | None = None
@@ -133,12 +126,7 @@ class Agent(Saved):
 
         For an agent that replays a log of decisions.
         """
-        pair = self.problem.pair_index(arm, context)
-        decision = self.ask(context, among)
-        if decision.arm != arm:
-            with self._lock:
-                self._ledger.replace(decision.id, pair)
-        return decision
+        return self._hand_out(context, among, instead=self.problem.pair_index(arm, context))
 
     def tell(self, id: int | Decision, reward: float) -> None:
         """Take in the reward of a decision, in the user's units; late and out of order is fine.
@@ -337,6 +325,20 @@ class Agent(Saved):
             planned=seen is None,
             explore=self._explore,
         )
+
+    def _hand_out(
+        self, context: str | None, among: Iterable[str] | None, instead: int | None = None
+    ) -> Decision:
+        """Return what the policy decides, and note that it is played, or the pair ``instead``."""
+        problem = self._ready.problem
+        index = problem.context_index(context)
+        eligible = None if among is None else self._eligible(among)
+        with self._lock:
+            decide = self._decide if self._explore else self._next_planned
+            arm, probability = decide(index, eligible)
+            pair = index * len(problem.arms) + arm if instead is None else instead
+            number = self._ledger.hand_out(pair)
+        return Decision(number, problem.arms[arm], context, probability)
 
     def _eligible(self, among: Iterable[str]) -> Arms | None:
         """Return the eligible arms by index; None if all are."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fpbandits.agent.belief import chances_and_losses
+from fpbandits.agent.why import MOST_MODELS, MOST_ROWS, heaviest
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.core.checks import amount
 from fpbandits.core.markup import and_more, html_table
@@ -16,12 +17,6 @@ from fpbandits.errors import ConflictError
 
 if TYPE_CHECKING:
     from fpbandits.agent.agent import Agent
-
-_MOST_ARMS = 20
-"""The most rows of the table."""
-
-_MOST_MODELS = 5
-"""The most models named below it."""
 
 
 def agent_html(agent: Agent, plays: Counts, sums: Floats) -> str:
@@ -47,7 +42,7 @@ def agent_html(agent: Agent, plays: Counts, sums: Floats) -> str:
         ]
         for texts, pair_name, count, total, belief in islice(
             zip(cells, problem.pair_names, plays.tolist(), sums.tolist(), beliefs, strict=True),
-            _MOST_ARMS,
+            MOST_ROWS,
         )
     ]
     names = ["context", "arm"] if problem.contexts else ["arm"]
@@ -95,17 +90,14 @@ def _likely(posterior: dict[str, float]) -> list[str]:
     """Name the likeliest models."""
     if not posterior:
         return ["No model allows all rewards that count, so there is no posterior."]
-    order = sorted(posterior, key=lambda model: -posterior[model])[:_MOST_MODELS]
-    likeliest = "; ".join(f"{model} {posterior[model]:.3g}" for model in order)
-    more = and_more(len(posterior), len(order), "models", "in .posterior()")
-    return [f"Posterior, the likeliest first: {likeliest}", *more]
+    return heaviest(posterior, "Posterior, the likeliest first", "in .posterior()")
 
 
 def _fitting(agent: Agent) -> list[str]:
     """Name the models that fit the rewards; warn if their spread does not, or none ever fitted."""
     fitting = list(agent.plausible())
-    named = "; ".join(fitting[:_MOST_MODELS]) or "none"
-    more = and_more(len(fitting), min(len(fitting), _MOST_MODELS), "models", "in .plausible()")
+    named = "; ".join(fitting[:MOST_MODELS]) or "none"
+    more = and_more(len(fitting), min(len(fitting), MOST_MODELS), "models", "in .plausible()")
     lines = [f"Models whose means fit, the best first: {named}", *more]
     if not agent.spread_fits:
         lines.append("Rewards do not spread as these models say.")

@@ -80,16 +80,6 @@ class Ledger:
     def _queue_of(self, arm: int) -> int:
         return arm if self.late == "in-order" else 0
 
-    def replace(self, number: int, arm: int) -> None:
-        """Give the decision that was handed out last another arm."""
-        key = self._queue_of(self.pending.pop(number))
-        if self.late != "any":
-            self._queues[key].pop()
-            if not self._queues[key]:
-                del self._queues[key]
-        self.next = number
-        self.hand_out(arm)
-
     def arm_of(self, number: Any) -> int:
         """Return the arm of a pending decision, or say that it is not pending."""
         whole = type(number) is int or (  # nearly always, so this comes first

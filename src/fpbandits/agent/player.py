@@ -30,7 +30,7 @@ import numpy as np
 from fpbandits.agent.ledger import Late, Ledger
 from fpbandits.agent.state import packed, unpacked
 from fpbandits.core.checks import flag, number, whole_number
-from fpbandits.core.streams import EXPLORATION, PLANS, TOLD, agent_stream
+from fpbandits.core.streams import EXPLORATION, PLANS, TOLD, random_stream
 from fpbandits.engine.contract import State
 from fpbandits.engine.policy import Policy
 from fpbandits.engine.ready import NO_STREAM, Arms, Ready, ready
@@ -116,7 +116,7 @@ class Player:
     def _decide(self, context: int, among: Arms | None = None) -> tuple[int, float | None]:
         """Return the arm to play, if some decisions explore, and how likely it was."""
         share, arms = self._explore, among or range(self._ready.arms)
-        random = agent_stream(self._seed, self._ledger.next, EXPLORATION)
+        random = random_stream(self._seed, self._ledger.next, EXPLORATION)
         if random.random() < share:
             arm = arms[int(random.integers(len(arms)))]
             chance = self._chance_of(arm, context, among)
@@ -223,7 +223,7 @@ class Player:
         """Return the random stream of a decision, or of a reward of the history."""
         if not self._ready.policy.randomised:
             return NO_STREAM
-        return agent_stream(self._seed, number, purpose)
+        return random_stream(self._seed, number, purpose)
 
 
 def _last_of(planned: list[int], among: Arms) -> int:

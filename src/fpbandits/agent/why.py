@@ -30,10 +30,10 @@ LOSS = "expected loss"
 _PLANNED = "plays the next arm of a plan that it made before"
 _UNSAID = "gives no numbers of its own"
 
-_MOST_ARMS = 20
-"""The most arms in a notebook's table."""
+MOST_ROWS = 20
+"""The most rows of a notebook's table."""
 
-_MOST_MODELS = 5
+MOST_MODELS = 5
 """The most models named below it."""
 
 
@@ -69,17 +69,12 @@ class Why:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain values; None stands for an infinite number."""
-        return {
-            "arm": self.arm,
-            "context": self.context,
-            "policy": self.policy,
-            "rule": self.rule,
+        return vars(self) | {
             "arms": {
                 arm: {name: x if isfinite(x) else None for name, x in numbers.items()}
                 for arm, numbers in self.arms.items()
             },
             "models": dict(self.models),
-            "explore": self.explore,
         }
 
     def __str__(self) -> str:
@@ -116,11 +111,11 @@ class Why:
         return html_table(
             f"Why {self.arm}?",
             head,
-            rows[:_MOST_ARMS],
+            rows[:MOST_ROWS],
             above=[str(self)],
             below=[
-                *and_more(len(rows), min(len(rows), _MOST_ARMS), "arms", "in .arms"),
-                *self._weights(),
+                *and_more(len(rows), min(len(rows), MOST_ROWS), "arms", "in .arms"),
+                *(heaviest(self.models, "Models by weight", "in .models") if self.models else []),
             ],
         )
 
@@ -130,14 +125,12 @@ class Why:
         rows = [[arm, *map(_number, numbers.values())] for arm, numbers in self.arms.items()]
         return ["arm", *names], rows
 
-    def _weights(self) -> list[str]:
-        """Say which models weigh most, if any do."""
-        order = sorted(self.models, key=lambda model: -self.models[model])[:_MOST_MODELS]
-        if not order:
-            return []
-        heaviest = "; ".join(f"{model} {self.models[model]:.3g}" for model in order)
-        more = and_more(len(self.models), len(order), "models", "in .models")
-        return [f"Models by weight: {heaviest}", *more]
+
+def heaviest(weights: Mapping[str, float], title: str, where: str) -> list[str]:
+    """Return a line with the models of largest weight, and one on those that it leaves out."""
+    order = sorted(weights, key=lambda model: -weights[model])[:MOST_MODELS]
+    named = "; ".join(f"{model} {weights[model]:.3g}" for model in order)
+    return [f"{title}: {named}", *and_more(len(weights), len(order), "models", where)]
 
 
 def _number(value: float) -> str:

@@ -10,11 +10,20 @@ from __future__ import annotations
 import numpy as np
 
 # The purposes of a run's streams.
-_REWARDS = 0
-_ORDER = 1
-_TRUTH = 2
-_DELAY = 3
-_PATH = 4
+REWARDS = 0
+"""Its rewards, and its policy's random choices."""
+
+ORDER = 1
+"""The order of its arms and models, if they are shuffled."""
+
+TRUTH = 2
+"""Its truth, drawn from the prior."""
+
+DELAY = 3
+"""How late its rewards are."""
+
+PATH = 4
+"""How its truth moves, by a chain."""
 
 # The purposes of an agent's streams, which are numbered by decision or by reward and not by run.
 PLANS = 0
@@ -30,36 +39,7 @@ EXPLORATION = 3
 """Whether to explore, and which arm."""
 
 
-def run_stream(seed: int, run: int) -> np.random.Generator:
-    """Return the stream of a run's rewards and of its policy's random choices."""
-    return _stream(seed, run, _REWARDS)
-
-
-def order_stream(seed: int, run: int) -> np.random.Generator:
-    """Return the stream that shuffles arms and models in a run."""
-    return _stream(seed, run, _ORDER)
-
-
-def truth_stream(seed: int, run: int) -> np.random.Generator:
-    """Return the stream that draws a run's truth from the prior, the same for all policies."""
-    return _stream(seed, run, _TRUTH)
-
-
-def delay_stream(seed: int, run: int) -> np.random.Generator:
-    """Return the stream that draws how late a run's rewards are, the same for all policies."""
-    return _stream(seed, run, _DELAY)
-
-
-def path_stream(seed: int, run: int) -> np.random.Generator:
-    """Return the stream that moves a run's truth by a chain, alike for all policies."""
-    return _stream(seed, run, _PATH)
-
-
-def agent_stream(seed: int, number: int, purpose: int) -> np.random.Generator:
-    """Return the stream of one decision or reward of an agent, for one of the purposes above."""
-    return _stream(seed, number, purpose)
-
-
-def _stream(seed: int, run: int, purpose: int) -> np.random.Generator:
-    sequence = np.random.SeedSequence(seed, spawn_key=(run, purpose))
+def random_stream(seed: int, number: int, purpose: int) -> np.random.Generator:
+    """Return the stream of a run, or of a decision or reward of an agent, for one purpose."""
+    sequence = np.random.SeedSequence(seed, spawn_key=(number, purpose))
     return np.random.Generator(np.random.PCG64(sequence))

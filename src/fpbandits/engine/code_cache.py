@@ -28,19 +28,17 @@ Numba = Any
 PACKAGE = "fpbandits."
 """How the names of the package's own modules begin."""
 
-NOT_OF_A_RUN = frozenset(
-    [
-        "cli",
-        "evaluation",
-        "fitting",
-        "forecast",
-        "lab",
-        "leaderboard",
-        "paper",
-        "report",
-        "service",
-        "sweep",
-    ]
+NOT_OF_A_RUN = (
+    "cli",
+    "evaluation",
+    "fitting",
+    "forecast",
+    "lab",
+    "leaderboard",
+    "paper",
+    "report",
+    "service",
+    "sweep",
 )
 """Folders of the package whose code no run depends on: they ask for runs, or show them."""
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fpbandits.core.arrays import Floats
-from fpbandits.core.streams import truth_stream
+from fpbandits.core.streams import TRUTH, random_stream
 from fpbandits.engine.policy import Policy
 from fpbandits.families.beta import Beta
 from fpbandits.families.gaussian import Gaussian
@@ -44,7 +44,7 @@ def regret_nearby(
     shape = len(sizes), len(chosen), _DRAWS
     cells = {}
     for number, (size, model, _) in enumerate(np.ndindex(shape)):
-        random = truth_stream(spec.seed, number)
+        random = random_stream(spec.seed, number, TRUTH)
         means = move_means(problem, chosen[model], sizes[size], random)
         for name, (policy, runs) in policies.items():
             near = replace(spec, truth=means, runs=max(1, runs // _DRAWS), times=(spec.horizon,))

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from fpbandits.core.storage import shown
-from fpbandits.core.streams import run_stream
+from fpbandits.core.streams import REWARDS, random_stream
 from fpbandits.engine.policy import Policy
 from fpbandits.engine.ready import NO_STREAM, ready
 from fpbandits.errors import ConflictError
@@ -247,7 +247,7 @@ class Episodes:
 def play_episodes(seed: int, plays: int = 1_500) -> Episodes:
     """Play Algorithm 1 until an episode ends with at least ``plays`` plays."""
     setting = SETTINGS["permutations"]
-    problem, stream = setting.problem, run_stream(seed, 0)
+    problem, stream = setting.problem, random_stream(seed, 0, REWARDS)
     rules, means = ready(FPUCB(), problem), problem.means[problem.index(setting.truth)]
     state, episodes, played = rules.policy.new_state(problem), [], 0
     while played < plays:

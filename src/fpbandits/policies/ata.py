@@ -64,14 +64,14 @@ class ATA(LikelihoodPolicy):
     def prepare(self, problem: Problem) -> ATAData:
         """Sort Θ into levels and solve the lower bound's program for each model."""
         sorted_theta = self.theta(problem)
-        solved = rates(problem, self.likelihood)
-        totals = solved.over_a.sum(axis=1, keepdims=True)
+        solved = rates(problem, self.likelihood, everywhere=False)
+        totals = solved.plays.sum(axis=1, keepdims=True)
         # If the rates are all 0, all arms but the best have equal shares.
-        shares = np.where(totals > 0, solved.over_a / np.maximum(totals, 1e-300), 0.0)
+        shares = np.where(totals > 0, solved.plays / np.maximum(totals, 1e-300), 0.0)
         for truth in np.flatnonzero(totals[:, 0] == 0):
             shares[truth] = 1 / max(len(problem.arms) - 1, 1)
             shares[truth, sorted_theta.best[0, truth]] = 0.0
-        return ATAData(sorted_theta, solved._replace(over_a=shares), self.c)
+        return ATAData(sorted_theta, solved._replace(plays=shares), self.c)
 
     @staticmethod
     def plan(
@@ -84,7 +84,7 @@ class ATA(LikelihoodPolicy):
             return 1, certain_rounds(prepared, state, workspace, ahead)
         left = random.random()
         for arm in range(prepared.theta.arms):
-            share = prepared.rates.over_a[hat, arm]
+            share = prepared.rates.plays[hat, arm]
             if share > 0:
                 workspace.cycle[0] = arm
                 left -= share

@@ -69,7 +69,7 @@ from fpbandits.policies.shared.belief import believe, expected_loss, fill_poster
 from fpbandits.policies.shared.doubt import arm_in_doubt, trusted_until
 from fpbandits.policies.shared.fit import new_fit
 from fpbandits.policies.shared.giving_up import GIVEN_UP, gives_up, mark_unfit, plan_without_models
-from fpbandits.policies.shared.likelihood import LikelihoodPolicy, alarm_of, weigh
+from fpbandits.policies.shared.likelihood import LikelihoodPolicy, weigh
 from fpbandits.problem.problem import Problem
 
 
@@ -129,25 +129,16 @@ class Frugal(LikelihoodPolicy):
             raise InputError("horizon= and lifetime= both say how long: give one").at(self.name)
 
     def prepare(self, problem: Problem) -> FrugalData:
-        change_rate, chain = self.changes(problem)
+        values = self.prepared_values(problem)
         # Costs are −ln of likelihoods. With a change rate, `theta` has large ones in place of
         # infinite ones, so that a model can become likely again after a reward that it rules out.
         # Divergences need the true costs.
-        cost, expected = reward_costs(replace(self, change_rate=0.0).theta(problem), problem)
-        return FrugalData(
-            theta=self.theta(problem),
-            delta=self.delta,
-            kappa=self.kappa,
-            horizon=self.horizon,
-            lifetime=self.lifetime,
-            alarm=alarm_of(self.false_alarm),
-            trusted_until=trusted_until(self.trust, problem.pairs),
-            change_rate=change_rate,
-            chain=chain,
-            shares=np.array(problem.shares or (1.0,)),
-            cost=cost,
-            expected=expected,
-        )
+        without_stand_ins = replace(self, change_rate=0.0).theta(problem)
+        values["cost"], values["expected"] = reward_costs(without_stand_ins, problem)
+        values["trusted_until"] = trusted_until(self.trust, problem.pairs)
+        values["shares"] = np.array(problem.shares or (1.0,))
+        # Not ``trust``, nor options of a policy that builds on this one.
+        return FrugalData(**{name: values[name] for name in FrugalData._fields})
 
     def workspace(self, prepared: FrugalData, pairs: int) -> FrugalWork:
         """Return arrays for a decision; `FrugalWork` says what each is for."""

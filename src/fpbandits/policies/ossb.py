@@ -67,9 +67,9 @@ class OSSB(LikelihoodPolicy):
 
     def prepare(self, problem: Problem) -> OSSBData:
         """Sort Θ into levels and solve the lower bound's program for each model."""
-        return OSSBData(
-            self.theta(problem), rates(problem, self.likelihood), 1 + self.gamma, self.epsilon
-        )
+        sorted_theta = self.theta(problem)
+        solved = rates(problem, self.likelihood, everywhere=True)
+        return OSSBData(sorted_theta, solved, 1 + self.gamma, self.epsilon)
 
     @staticmethod
     def plan(
@@ -89,7 +89,7 @@ class OSSB(LikelihoodPolicy):
         if state.plays[least_played] > prepared.epsilon * state.counters[_EXPLORATIONS]:
             smallest = math.inf
             for arm in range(state.plays.size):
-                rate = prepared.rates.over_all[hat, arm]
+                rate = prepared.rates.plays[hat, arm]
                 if rate > 0 and state.plays[arm] / rate < smallest:
                     smallest = state.plays[arm] / rate
                     workspace.cycle[0] = arm
@@ -110,7 +110,7 @@ class OSSB(LikelihoodPolicy):
 def _is_explored(prepared: OSSBData, state: State, hat: int, t: int) -> bool:
     """Tell whether every arm but a*(θ̂) has been played as often as the lower bound asks by t."""
     for arm in range(prepared.theta.arms):
-        needed = prepared.factor * prepared.rates.over_all[hat, arm] * math.log(t)
+        needed = prepared.factor * prepared.rates.plays[hat, arm] * math.log(t)
         if arm != prepared.theta.best[0, hat] and state.plays[arm] < needed:
             return False
     return True

@@ -23,7 +23,7 @@ import numpy as np
 from numba.core.errors import NumbaError
 
 from fpbandits.core.arrays import Counts, Floats
-from fpbandits.core.streams import order_stream, run_stream
+from fpbandits.core.streams import ORDER, REWARDS, random_stream
 from fpbandits.engine.compiling import compile_for, prepare, uncompilable
 from fpbandits.engine.contract import Envelope
 from fpbandits.engine.plain import PlainPolicy
@@ -142,7 +142,7 @@ class Cell:
             elif rows is not None:
                 laws = laws.reordered(rows[[played]], columns)
             if spec.shuffle:
-                stream = order_stream(spec.seed, run)
+                stream = random_stream(spec.seed, run, ORDER)
                 order = stream.permutation(arms)
                 models = stream.permutation(len(self.problem.models))
                 columns = self.problem.columns(order)
@@ -174,7 +174,7 @@ class Cell:
 
         ``stages`` are when each stage of the truth begins, and which row of the laws it is.
         """
-        random, (starts, rows) = run_stream(self.spec.seed, run), stages
+        random, (starts, rows) = random_stream(self.spec.seed, run, REWARDS), stages
         several = len(laws.means) > 1
         if several:
             laws = laws.side_by_side()

@@ -13,7 +13,7 @@ import numpy as np
 
 from fpbandits.core.arrays import Counts
 from fpbandits.core.checks import is_real, whole_number
-from fpbandits.core.streams import delay_stream
+from fpbandits.core.streams import DELAY, random_stream
 from fpbandits.errors import InputError, counted, quote
 
 Delay = int | str
@@ -86,7 +86,7 @@ def make_schedule(delay: Delay, horizon: int, seed: int, run: int) -> Schedule:
     kind, _, text = delay.partition(":")
     if kind == BATCH:
         return Schedule(made // int(text) * int(text), made)
-    late = delay_stream(seed, run).geometric(1 / (1 + int(text)), horizon) - 1
+    late = random_stream(seed, run, DELAY).geometric(1 / (1 + int(text)), horizon) - 1
     due = made[1:] + late
     order = np.argsort(due, kind="stable")
     return Schedule(np.searchsorted(due[order], made, side="right"), order)

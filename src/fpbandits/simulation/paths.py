@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fpbandits.core.arrays import Counts, Floats
-from fpbandits.core.streams import path_stream
+from fpbandits.core.streams import PATH, random_stream
 from fpbandits.errors import InputError
 from fpbandits.problem.problem import Problem
 
@@ -38,7 +38,7 @@ def draw_path(
     Returns the plays, numbered from 0, at which a model becomes true, and the models' indices.
     """
     assert problem.transitions is not None
-    moves, random = np.array(problem.transitions), path_stream(seed, run)
+    moves, random = np.array(problem.transitions), random_stream(seed, run, PATH)
     leaving = 1 - np.diag(moves)
     np.fill_diagonal(moves, 0.0)
     upto: Floats = np.cumsum(moves, axis=1)

@@ -17,7 +17,7 @@ import numpy as np
 
 from fpbandits.core.arrays import TOLERANCE, Bools, Counts, Floats
 from fpbandits.core.checks import whole_number
-from fpbandits.core.streams import run_stream
+from fpbandits.core.streams import REWARDS, random_stream
 from fpbandits.engine.compiling import compiled, jitted
 from fpbandits.engine.contract import Ahead
 from fpbandits.engine.plain import PlainPolicy
@@ -147,7 +147,7 @@ def play_until_verdict(
             state,
             law_of(laws),
             ready.workspace,
-            run_stream(seed, run),
+            random_stream(seed, run, REWARDS),
             upto,
             apart,
             horizon,

@@ -17,7 +17,7 @@ import numpy as np
 from fpbandits.core.arrays import Ints
 from fpbandits.core.checks import is_list, plain_list, plain_text, whole_number
 from fpbandits.core.names import Names
-from fpbandits.core.streams import truth_stream
+from fpbandits.core.streams import TRUTH, random_stream
 from fpbandits.errors import InputError, listed, wrong_type
 from fpbandits.families import RewardFamily
 from fpbandits.problem.problem import Problem
@@ -42,7 +42,7 @@ def truths(problem: Problem, truth: str, seed: int, runs: range) -> Ints | None:
     count = len(problem.models)
     weights = np.full(count, 1 / count) if problem.prior is None else np.array(problem.prior)
     upto = np.cumsum(weights)
-    draws = [truth_stream(seed, run).random() * upto[-1] for run in runs]
+    draws = [random_stream(seed, run, TRUTH).random() * upto[-1] for run in runs]
     return np.searchsorted(upto, draws, side="right")
 
 

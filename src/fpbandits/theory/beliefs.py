@@ -32,14 +32,12 @@ step, which is chosen as small as a budget of arithmetic allows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from fpbandits.core.arrays import Floats, Ints
+from fpbandits.core.arrays import Floats
 from fpbandits.problem.problem import Problem
 from fpbandits.theory.ratios import COARSEST, FINEST, Atoms, Transitions, log_ratio
 from fpbandits.theory.structure import gaps_by_pair
@@ -137,40 +135,6 @@ class Beliefs:
         shares = np.array(problem.shares or (1.0,))
         return cls(step, below, log_odds, prior, gaps, shares, transitions)
 
-    def regret(self, decide: Callable[[int, Floats], Ints], horizon: int) -> Floats:
-        """Return the Bayes regret, after each play, of a policy without contexts.
-
-        ``decide(t, posterior)`` returns an arm for each row of ``posterior``: the points of the
-        grid, then certainty of θ¹ and certainty of θ². ``mass`` is the joint probability of θ¹ and
-        each point; that of θ² is ``mass`` times the odds. What leaves the grid is certain of its
-        model.
-        """
-        points = len(self.log_odds)
-        origins, odds = np.arange(points), np.exp(self.log_odds)
-        moves = []
-        for t in self.transitions:
-            shifts, weights = t.ends()
-            after = origins + shifts[:, np.newaxis]
-            inside = (after >= 0) & (after < points)
-            entries = (np.broadcast_to(weights[:, np.newaxis], after.shape) * inside).ravel()
-            indices = np.clip(after, 0, points - 1).ravel(), np.tile(origins, len(shifts))
-            moves.append(csr_array((entries, indices), (points, points)))
-        posterior = np.vstack([self.posterior, np.eye(2)])
-        mass, lost = np.zeros(points), np.zeros(horizon)
-        mass[self.start] = self.prior[0]
-        for play in range(1, horizon + 1):
-            arms = decide(play, posterior)
-            certain = self.prior[0] - mass.sum(), self.prior[1] - mass @ odds
-            losses = self.gaps[0, arms[:-2]] + odds * self.gaps[1, arms[:-2]]
-            first, second = self.gaps[0, arms[-2]], self.gaps[1, arms[-1]]
-            lost[play - 1] = mass @ losses + (certain[0] * first + certain[1] * second)
-            mass = sum(
-                (move @ np.where(arms[:-2] == arm, mass, 0.0) for arm, move in enumerate(moves)),
-                np.zeros(points),
-            )
-        regret: Floats = lost.cumsum()
-        return regret
-
     @cached_property
     def margin(self) -> int:
         """The largest shift of a play, in points of the grid."""
@@ -182,10 +146,3 @@ class Beliefs:
         """By which factors the odds fall over 1, 2, … points of a margin."""
         factors: Floats = np.exp(-self.step * np.arange(1, self.margin + 1))
         return factors
-
-    @cached_property
-    def posterior(self) -> Floats:
-        """The probabilities of both models at every point, each exact to its last digit."""
-        from scipy.special import expit
-
-        return np.column_stack([expit(-self.log_odds), expit(self.log_odds)])

@@ -6,7 +6,6 @@ else pairs of models bound it from below.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,14 +14,13 @@ from typing import Literal
 
 import numpy as np
 
-from fpbandits.core.arrays import Floats, Ints
 from fpbandits.core.checks import amount, whole_number
 from fpbandits.errors import InputError
 from fpbandits.families.revenue import Revenue
 from fpbandits.problem.chain import refuse_moving
 from fpbandits.problem.files import the_problem
 from fpbandits.problem.problem import Problem
-from fpbandits.theory.beliefs import BUDGET, Beliefs
+from fpbandits.theory.beliefs import BUDGET
 from fpbandits.theory.bracket import Lower, Upper, follow, stages
 from fpbandits.theory.counts import CountProgram
 from fpbandits.theory.pairs import floor_by_pairs
@@ -35,9 +33,6 @@ MOST_MODELS = 2_000
 
 _MOST_STATES = 1_000_000
 """States of a floor by counts, which may take about a second."""
-
-_MOST_POINTS = 5_000
-"""Points of the grid that `regret_by_belief` evaluates a policy on, at every play."""
 
 
 @dataclass(frozen=True)
@@ -176,18 +171,3 @@ def possible_models(problem: Problem) -> Problem:
         return problem
     possible = np.flatnonzero(problem.prior)
     return replace(problem, truth=None).reordered(possible, np.arange(len(problem.arms)))
-
-
-def regret_by_belief(
-    problem: Problem, decide: Callable[[int, Floats], Ints], horizon: int
-) -> Floats:
-    """Return the Bayes regret, after each play, of a policy that decides by posterior and time.
-
-    For two models without contexts. ``decide(t, posterior)`` returns the arm of decision t = 1, 2,
-    … for each row of ``posterior``, which has a column per model. The probability of a belief
-    between two points of the grid is shared between them so that the mean posterior is kept.
-    """
-    if len(problem.models) != 2 or problem.contexts:
-        raise InputError(f"{problem.name}: beliefs are one number for two models without contexts")
-    beliefs = Beliefs.of(problem, horizon, budget=math.inf, most_points=_MOST_POINTS)
-    return beliefs.regret(decide, horizon)

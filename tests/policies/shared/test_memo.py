@@ -11,7 +11,7 @@ from context_twins import WORDS, player, random_problem
 from scipy.special import rel_entr
 
 from fpbandits import Agent, Optimist, Problem
-from fpbandits.core.streams import PLANS, agent_stream
+from fpbandits.core.streams import PLANS, random_stream
 from fpbandits.policies import parse_policy
 from fpbandits.policies.shared.fit import new_fit
 from fpbandits.policies.shared.likelihood import nothing_fits, weigh
@@ -26,7 +26,7 @@ def test_agents_in_contexts_decide_as_plain_python_does(word: str) -> None:
         agent, twin_player = Agent(problem, parse_policy(word), seed=4), player(word, problem)
         for number in range(150):
             context = int(generator.integers(len(problem.contexts)))
-            expected = twin_player.decide(context, agent_stream(4, number, PLANS))
+            expected = twin_player.decide(context, random_stream(4, number, PLANS))
             decision = agent.ask(context=problem.contexts[context])
             assert decision.arm == problem.arms[expected]
             assert decision.context == problem.contexts[context]
@@ -50,7 +50,7 @@ def test_contexts_are_weighed_by_the_law_of_their_rewards(kind: Any) -> None:
         twin_player = kind(problem, context_twins.of_normal(2.5))
         for number in range(120):
             context = int(generator.integers(3))
-            expected = twin_player.decide(context, agent_stream(4, number, PLANS))
+            expected = twin_player.decide(context, random_stream(4, number, PLANS))
             decision = agent.ask(context="abc"[context])
             assert decision.arm == problem.arms[expected]
             reward = float(generator.normal(means[-1, context, expected], 2.5))

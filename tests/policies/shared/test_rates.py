@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 import pytest
 from oracle import Oracle, kl_bernoulli, kl_beta
@@ -22,7 +24,9 @@ def test_rates_are_enough_and_cost_the_least() -> None:
     for _ in range(30):
         problem = draw_problem(generator)
         means = problem.means.tolist()
-        found = rates(problem)
+        over_a, over_all = (rates(problem, everywhere=everywhere) for everywhere in (False, True))
+        np.testing.assert_array_equal(over_a.first, over_all.first)
+        np.testing.assert_array_equal(over_a.rivals, over_all.rivals)
         for truth in range(len(means)):
             oracle = Oracle(
                 means,
@@ -32,9 +36,9 @@ def test_rates_are_enough_and_cost_the_least() -> None:
                 ),
                 lambda one, other, arm, means=means: means[one][arm] == means[other][arm],  # type: ignore[misc]
             )
-            rivals = found.rivals[found.first[truth] : found.first[truth + 1]].tolist()
+            rivals = over_a.rivals[over_a.first[truth] : over_a.first[truth + 1]].tolist()
             assert rivals == oracle.needed()
-            for table, arms in ((found.over_a, oracle.A), (found.over_all, [0, 1, 2])):
+            for table, arms in ((over_a.plays, oracle.A), (over_all.plays, [0, 1, 2])):
                 pulls = table[truth]
                 assert (pulls >= 0).all()
                 if not rivals:
@@ -56,17 +60,18 @@ def test_rates_are_enough_and_cost_the_least() -> None:
 
 def test_another_order_has_the_same_solutions(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Problem.bernoulli([[0.5, 0.4, 0.49], [0.5, 0.6, 0.01], [0.5, 0.3, 0.6]])
-    found = rates(problem)
-    assert found.over_all.any()
+    found = [rates(problem, everywhere=everywhere).plays for everywhere in (False, True)]
+    assert found[1].any()
 
     def never(*others: object) -> None:
         raise AssertionError("solved again")
 
     monkeypatch.setattr(module, "cheapest", never)
     models, arms = np.array([2, 0, 1]), np.array([1, 2, 0])
-    again = rates(problem.reordered(models, arms))
-    for one, other in ((again.over_a, found.over_a), (again.over_all, found.over_all)):
-        np.testing.assert_array_equal(one, other[np.ix_(models, arms)])
+    shuffled = problem.reordered(models, arms)
+    for everywhere, plays in zip((False, True), found, strict=True):
+        again = rates(shuffled, everywhere=everywhere).plays
+        np.testing.assert_array_equal(again, plays[np.ix_(models, arms)])
 
 
 def draw_tied_problem(generator: np.random.Generator) -> Problem:
@@ -93,31 +98,34 @@ def test_rates_move_along_with_arms_and_models_to_the_last_bit() -> None:
         arms = generator.permutation(len(problem.arms))
         other = problem.reordered(models, arms)
         module._solutions.cache_clear()
-        alone = rates(other)
+        alone = [rates(other, everywhere=everywhere) for everywhere in (False, True)]
         module._solutions.cache_clear()
-        first = rates(problem)
-        after = rates(other)
-        for one, two in zip(alone, after, strict=True):
+        first = [rates(problem, everywhere=everywhere) for everywhere in (False, True)]
+        after = [rates(other, everywhere=everywhere) for everywhere in (False, True)]
+        for one, two in zip(chain(*alone), chain(*after), strict=True):
             np.testing.assert_array_equal(one, two)
         # Where no best arm ties, the order of the arms decides nothing at all.
         tops = problem.means.max(axis=1, keepdims=True)
         if ((problem.means >= tops - 1e-12).sum(axis=1) == 1).all():
-            np.testing.assert_array_equal(after.over_all, first.over_all[np.ix_(models, arms)])
-            explored += bool(first.over_all.any())
+            plays = first[1].plays
+            np.testing.assert_array_equal(after[1].plays, plays[np.ix_(models, arms)])
+            explored += bool(plays.any())
     assert explored > 10
 
 
 def test_of_several_cheapest_the_most_even_is_taken() -> None:
     problem = Problem.bernoulli([[0.5, 0.3, 0.3], [0.5, 0.6, 0.6]])
     even = 1 / kl_bernoulli(0.3, 0.6) / 2
-    assert rates(problem).over_all[0].tolist() == pytest.approx([0, even, even])
+    plays = rates(problem, everywhere=True).plays
+    assert plays[0].tolist() == pytest.approx([0, even, even])
 
 
 def test_other_families_count_as_bernoulli_where_means_are_looked_at() -> None:
     means = [[0.5, 0.4], [0.5, 0.6]]
-    bernoulli, beta = rates(Problem.bernoulli(means)), rates(Problem.beta(means, 9), "means")
-    np.testing.assert_array_equal(bernoulli.over_all, beta.over_all)
-    assert bernoulli.over_all[0, 1] == pytest.approx(1 / kl_bernoulli(0.4, 0.6))
+    bernoulli = rates(Problem.bernoulli(means), everywhere=True).plays
+    beta = rates(Problem.beta(means, 9), "means", everywhere=True).plays
+    np.testing.assert_array_equal(bernoulli, beta)
+    assert bernoulli[0, 1] == pytest.approx(1 / kl_bernoulli(0.4, 0.6))
 
 
 def test_rates_are_those_of_the_laws() -> None:
@@ -128,10 +136,11 @@ def test_rates_are_those_of_the_laws() -> None:
         (Problem.gaussian(means, 0.05), 0.2**2 / (2 * 0.05**2)),
         (Problem.bernoulli([[1, 0.2], [1, 0.3]], value=[0.5, 2]), kl_bernoulli(0.2, 0.3)),
     ):
-        assert rates(problem).over_all[0].tolist() == pytest.approx([0, 1 / divergence], rel=1e-6)
+        plays = rates(problem, everywhere=True).plays
+        assert plays[0].tolist() == pytest.approx([0, 1 / divergence], rel=1e-6)
 
 
 def test_too_many_models_are_refused() -> None:
     problem = Problem.bernoulli(np.linspace(0, 1, 5001)[:, np.newaxis], name="fine")
     with pytest.raises(InputError, match=r"fine: 5,001 models are too many .* another policy"):
-        rates(problem)
+        rates(problem, everywhere=True)

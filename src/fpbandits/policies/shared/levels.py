@@ -7,8 +7,8 @@ looks at means alone, a level is a distinct mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,11 +153,6 @@ class ThetaPolicy(Policy):
     """A policy whose prepared tuple has a `Theta`, as its field ``theta``."""
 
     knows = "Θ: what every arm pays under every model"
-    prepared_type: ClassVar[Callable[..., Prepared]]
-    """The policy's own type of named tuple: a `Theta`, then the policy's options."""
-
-    def prepare(self, problem: Problem) -> Prepared:
-        return type(self).prepared_type(theta(problem), *vars(self).values())
 
     def restrict(
         self, problem: Problem, prepared: Prepared, context: int, among: Sequence[int]

@@ -25,7 +25,9 @@ deficit of a model that looks like the reference on all arms played does not cha
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -58,6 +60,9 @@ class LikelihoodPolicy(ThetaPolicy):
     """A policy that weighs models by their likelihood: by law, or by means alone."""
 
     likelihood: str = field(default=LAW, kw_only=True)
+
+    prepared_type: ClassVar[Callable[..., Prepared]]
+    """The policy's own type of named tuple: a field ``theta``, and one for each other option."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -122,13 +127,18 @@ class LikelihoodPolicy(ThetaPolicy):
         return forgetting_rate(problem), np.array(problem.transitions)
 
     def prepare(self, problem: Problem) -> Prepared:
-        values = {name: getattr(self, name) for name in options(self)}
+        return type(self).prepared_type(**self.prepared_values(problem))
+
+    def prepared_values(self, problem: Problem) -> dict[str, Any]:
+        """Return Θ by level, and the options as the rules take them, by the names of fields."""
+        values: dict[str, Any] = {name: getattr(self, name) for name in options(self)}
         del values["likelihood"]
         if "change_rate" in values:
             values["change_rate"], values["chain"] = self.changes(problem)
         if "false_alarm" in values:
             values["alarm"] = alarm_of(values.pop("false_alarm"))
-        return type(self).prepared_type(self.theta(problem), **values)
+        values["theta"] = self.theta(problem)
+        return values
 
     def workspace(self, prepared: Prepared, pairs: int) -> Workspace:
         return FitOnly(np.zeros(pairs, np.int64), new_fit(prepared.theta))

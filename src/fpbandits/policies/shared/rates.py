@@ -11,7 +11,8 @@ before. Only where best arms tie does the order matter: a*(θ) is the first of t
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -28,23 +29,22 @@ class Rates(NamedTuple):
     """For every model: its rivals, and plays of each arm per unit of ln t.
 
     ``rivals[first[θ] : first[θ + 1]]`` are the indices of the models with a better arm that look
-    like θ while a*(θ) is played. ``over_a`` and ``over_all``, both [θ, arm], are the minimisers
-    over A, the arms that are best under some model, and over all arms; they are 0 for a*(θ).
+    like θ while a*(θ) is played. ``plays``, [θ, arm], is the minimiser; it is 0 for a*(θ).
     """
 
     first: Counts
     rivals: Counts
-    over_a: Floats
-    over_all: Floats
+    plays: Floats
 
 
 _MOST_MODELS = 5_000
 """The most models that programs are solved for, one each."""
 
 
-def rates(problem: Problem, likelihood: str = LAW) -> Rates:
+def rates(problem: Problem, likelihood: str = LAW, *, everywhere: bool) -> Rates:
     """Solve Theorem 2's program for every model of a problem without contexts.
 
+    It is over all arms if ``everywhere``, else over A, the arms that are best under some model.
     With ``likelihood`` "means", divergences are those of rewards of 0 and 1 with the same means; a
     family of such rewards has them already.
     """
@@ -61,29 +61,24 @@ def rates(problem: Problem, likelihood: str = LAW) -> Rates:
     model_order, arm_order = _order_of(problem.models), _order_of(problem.arms)
     # The rank of each model, and of each arm, in the order of names.
     model_ranks, arm_ranks = np.argsort(model_order), np.argsort(arm_order)
-    sorted_by_name = _solutions(problem.reordered(model_order, arm_order))
+    solve = _solutions(problem.reordered(model_order, arm_order))
     rivals = [structure.must_explore(truth) for truth in range(len(problem.models))]
-    over_a = np.zeros(structure.means.shape)
-    over_all = np.zeros(structure.means.shape)
+    among = np.arange(len(problem.arms)) if everywhere else structure.candidate_arms
+    plays = np.zeros(structure.means.shape)
     for truth, against in enumerate(rivals):
         if not len(against):
             continue
-        for table, among in (
-            (over_a, structure.candidate_arms),
-            (over_all, np.arange(len(problem.arms))),
-        ):
-            arms = among[among != structure.best_arm[truth]]
-            plays = sorted_by_name.plays(
-                int(model_ranks[truth]),
-                tuple(np.sort(model_ranks[against]).tolist()),
-                tuple(np.sort(arm_ranks[arms]).tolist()),
-            )
-            table[truth] = plays[arm_ranks]  # back to the order of the run
+        arms = among[among != structure.best_arm[truth]]
+        solution = solve(
+            int(model_ranks[truth]),
+            tuple(np.sort(model_ranks[against]).tolist()),
+            tuple(np.sort(arm_ranks[arms]).tolist()),
+        )
+        plays[truth] = solution[arm_ranks]  # back to the order of the run
     return Rates(
         first=np.cumsum([0, *map(len, rivals)], dtype=np.int64),
         rivals=np.concatenate(rivals).astype(np.int64),
-        over_a=over_a,
-        over_all=over_all,
+        plays=plays,
     )
 
 
@@ -92,29 +87,24 @@ def _order_of(names: tuple[str, ...]) -> Ints:
     return np.array(sorted(range(len(names)), key=names.__getitem__))
 
 
-class _Solutions:
-    """A problem in the order of names, and the solutions of its programs so far."""
+@lru_cache(maxsize=16)
+def _solutions(problem: Problem) -> Callable[[int, tuple[int, ...], tuple[int, ...]], Floats]:
+    """Return the function that solves a problem's programs, each of them once.
 
-    def __init__(self, problem: Problem) -> None:
-        self._structure = Structure(problem)
-        self._solved: dict[object, Floats] = {}
+    Equal problems have the same one, so runs that shuffle a problem share solutions.
+    """
+    structure = Structure(problem)
 
-    def plays(self, truth: int, against: tuple[int, ...], arms: tuple[int, ...]) -> Floats:
+    @cache
+    def solve(truth: int, against: tuple[int, ...], arms: tuple[int, ...]) -> Floats:
         """Return the cheapest plays that tell ``truth`` from all of ``against``, by arm.
 
         They are 0 outside ``arms``.
         """
-        key = truth, against, arms
-        if key not in self._solved:
-            # Without other arms the array is empty, and of floats unless told otherwise.
-            among = np.array(arms, np.intp)
-            pulls = cheapest(self._structure, truth, np.array(against), among).pulls
-            self._solved[key] = np.zeros(self._structure.means.shape[1])
-            self._solved[key][list(pulls)] = list(pulls.values())
-        return self._solved[key]
+        # Without other arms the array is empty, and of floats unless told otherwise.
+        pulls = cheapest(structure, truth, np.array(against), np.array(arms, np.intp)).pulls
+        plays = np.zeros(len(problem.arms))
+        plays[list(pulls)] = list(pulls.values())
+        return plays
 
-
-@lru_cache(maxsize=16)
-def _solutions(problem: Problem) -> _Solutions:
-    """Return the same object for equal problems: runs that shuffle a problem share solutions."""
-    return _Solutions(problem)
+    return solve
