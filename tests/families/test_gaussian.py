@@ -30,6 +30,15 @@ def test_a_sum_is_one_normal_draw() -> None:
         assert stats.kstest(sums, law.cdf).pvalue > 1e-5
 
 
+def test_which_numbers_a_seed_draws() -> None:
+    rewards = Problem.gaussian([[37.0, 30], [20, 60]], 5.0).rewards
+    generator, statistics = np.random.default_rng(4), np.zeros(1)
+    normal = np.random.default_rng(4).standard_normal()
+    mean = float(rewards.law(0)[1, 0])
+    drawn = rewards.draw_sum(rewards.law(0), 1, 9, generator, statistics)
+    assert drawn == statistics[0] == 9 * mean + 1.5 * normal
+
+
 @reproducible
 @given(st.floats(-1e6, 1e6), st.floats(0.1, 1e3), st.floats(-20, 20), st.floats(-20, 20))
 def test_divergence_is_the_squared_distance_over_twice_the_variance(

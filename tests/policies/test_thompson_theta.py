@@ -142,7 +142,7 @@ def test_odds_against_an_arm_are_those_of_its_models() -> None:
     best = np.array([0, 1, 0, 2, 1])
     low, high = np.array([0.3, 2.0, 1.0, 4.0, 3.0]), np.array([0.5, 2.5, 1.5, 4.0, 9.0])
     others, own = np.exp(-low[[1, 3, 4]]).sum(), np.exp(-high[[0, 2]]).sum()
-    assert _odds(best, low, high, 0) == pytest.approx(others / own, rel=1e-12)
+    assert _odds(best, low, high, 0) == pytest.approx(others / own, rel=1e-12, abs=0)
     # Differences of thousands, which no exponential function can take.
     far = low + np.array([5000.0, 0, 5000, 0, 0])
     assert math.log(_odds(best, low, low - 5000 * (best != 0), 0)) == pytest.approx(
