@@ -14,7 +14,7 @@ SHOP = Problem.bernoulli(
 )
 
 
-def agent_after(problem: Problem, plays: int, policy: str = "frugal") -> Agent:
+def new_agent(problem: Problem, plays: int, policy: str = "frugal") -> Agent:
     """Return an agent that has made so many plays, of which half were paid."""
     agent, generator = Agent(problem, policy, log=True), np.random.default_rng(6)
     for _ in range(plays):
@@ -28,7 +28,7 @@ def agent_after(problem: Problem, plays: int, policy: str = "frugal") -> Agent:
 
 
 def test_lines_are_posteriors(tmp_path: Path) -> None:
-    agent = agent_after(SHOP, 30)
+    agent = new_agent(SHOP, 30)
     assert len(agent.log) == 30
     (axes,) = agent.plot(tmp_path / "posterior.png").axes
     assert (tmp_path / "posterior.png").read_bytes().startswith(b"\x89PNG")
@@ -48,7 +48,7 @@ def test_models_that_were_ever_likely_have_lines() -> None:
     generator = np.random.default_rng(3)
     names = [f"{letter} {'x' * 50}" for letter in "abcdefghij"]
     problem = Problem.bernoulli(generator.uniform(0.1, 0.9, (10, 2)), models=names)
-    agent = agent_after(problem, 12)
+    agent = new_agent(problem, 12)
     shares = np.array([list(problem.posterior(agent.log[:t]).values()) for t in range(13)])
     likeliest = sorted(range(10), key=lambda m: (-shares[:, m].max(), -shares[-1, m]))[:6]
     (axes,) = agent.plot().axes
@@ -62,7 +62,7 @@ def test_models_that_were_ever_likely_have_lines() -> None:
 
 
 def test_many_models_and_many_rewards() -> None:
-    agent = agent_after(load_problem("paper:grid"), 700, "ucb1")
+    agent = new_agent(load_problem("paper:grid"), 700, "ucb1")
     (axes,) = agent.plot().axes
     assert len(axes.lines) == 7
     label = f"{len(agent.problem.models) - 6} others together"
@@ -78,7 +78,7 @@ def test_what_cannot_be_drawn() -> None:
     with pytest.raises(InputError, match="no reward counts yet"):
         Agent(SHOP, log=True).plot()
     with pytest.raises(InputError, match="unknown figure ending"):
-        agent_after(SHOP, 3).plot("posterior.gif")
+        new_agent(SHOP, 3).plot("posterior.gif")
 
 
 def test_a_log_is_of_rewards_that_count_in_their_order() -> None:

@@ -55,7 +55,7 @@ def explores(seed: int, number: int, share: float) -> bool:
     return bool(random_stream(seed, number, EXPLORATION).random() < share)
 
 
-def agent_after(policy: str, problem: Problem = PROBLEM, plays: int = 25, **options: Any) -> Agent:
+def new_agent(policy: str, problem: Problem = PROBLEM, plays: int = 25, **options: Any) -> Agent:
     """Return an agent that has made so many plays, with fair coins for rewards."""
     agent, generator = Agent(problem, policy, **options), np.random.default_rng(4)
     for step in range(plays):
@@ -73,7 +73,7 @@ def agent_after(policy: str, problem: Problem = PROBLEM, plays: int = 25, **opti
 )
 def test_probabilities_are_those_of_decisions(policy: str, problem: Problem) -> None:
     """Two thousand agents in one state, with a seed each."""
-    first = agent_after(policy, problem, explore=0.4)
+    first = new_agent(policy, problem, explore=0.4)
     state, context = first.own_state(), problem.contexts[0] if problem.contexts else None
     decisions = [first.another(seed=s, own_state=state).ask(context) for s in range(2000)]
     chances: dict[str, float] = {}
@@ -102,7 +102,7 @@ def test_who_cannot_tell_probabilities_does_not_explore(policy: str) -> None:
 
 @pytest.mark.parametrize("policy", ["frugal", "fp-ucb", "ucb1", "thompson-theta"])
 def test_exploring_changes_nothing_but_the_decision(policy: str) -> None:
-    agent, share = agent_after(policy, explore=0.5), 0.5
+    agent, share = new_agent(policy, explore=0.5), 0.5
     tried = 0
     for _ in range(60):
         number, before = agent._ledger.next, (agent._packed.tobytes(), list(agent._to_hand_out))
@@ -123,7 +123,7 @@ def test_a_planned_arm_is_not_used_up() -> None:
 
 def test_without_exploration_decisions_are_as_they_were() -> None:
     for policy in ("frugal", "thompson-theta"):
-        assert decisions_of(agent_after(policy)) == decisions_of(agent_after(policy, explore=0.0))
+        assert decisions_of(new_agent(policy)) == decisions_of(new_agent(policy, explore=0.0))
 
 
 def decisions_of(agent: Agent) -> list[tuple[Decision, float | None]]:

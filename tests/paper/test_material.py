@@ -34,7 +34,7 @@ def test_comparisons_name_the_time_from_which_on_they_hold(made_up: Material) ->
     )
     expected = int(ours.times[np.flatnonzero(ours.times == 10**4)[0] + 1])
     assert doctored.ahead_from("permutations", "fp-ucb", "ucb1") == expected
-    crossing = doctored.crossing("permutations", lower="fp-ucb", higher="ucb1")
+    crossing = doctored.crossing("permutations", overtaking="fp-ucb", overtaken="ucb1")
     assert crossing is not None
     assert 10**4 < crossing < expected
     assert doctored.ahead_from("permutations", "ucb1", "fp-ucb") is None
@@ -55,7 +55,9 @@ def crossing_of(made_up: Material, plays: Callable[[int], int]) -> float | None:
         "permutations-fp-ucb-near": replace(ours, pulls={"fp-ucb": pulls}),
         "permutations-ucb1-near": behind,
     }
-    return replace(made_up, results=results).crossing("permutations", lower="fp-ucb", higher="ucb1")
+    return replace(made_up, results=results).crossing(
+        "permutations", overtaking="fp-ucb", overtaken="ucb1"
+    )
 
 
 def test_means_cross_at_the_last_time_in_between(made_up: Material) -> None:

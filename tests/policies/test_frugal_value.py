@@ -13,7 +13,7 @@ from reference import divergences
 from fpbandits import Agent, Problem
 from fpbandits.engine.compiling import prepare
 from fpbandits.policies import Frugal
-from fpbandits.policies.frugal_value import choose, horizon, information_value, lead
+from fpbandits.policies.frugal_value import choose, information_value, lead
 from fpbandits.policies.shared.belief import believe, expected_loss, fill_posterior
 
 
@@ -129,7 +129,7 @@ def test_how_long_information_is_of_use() -> None:
 
     def h(t: int, **options: Any) -> float:
         policy = replace(Frugal(), **options)
-        return horizon(prepare(policy, problem), t)
+        return h_of(prepare(policy, problem), t)
 
     assert h(7) == pytest.approx(10 * 7**1.1)
     assert h(7, delta=0.5, kappa=2) == pytest.approx(2 * 7**1.5)

@@ -13,14 +13,14 @@ them: Binomial(n, c) for n rows. In a uniform log with K eligible arms in every 
 every row is usable.
 
 **A log does not show that least propensity**, since it holds the propensities of played arms only.
-From here on c is an upper bound of it. An arm that the log never played in a context may have a
-propensity of 0 there: Thompson sampling never plays an arm that is best under no model. The bound
-disregards such arms. If a policy asks for one, the row is never accepted: for these arms the
+So from here on c is only an upper bound of it. An arm that the log never played in a context may
+have a propensity of 0 there: Thompson sampling never plays an arm that is best under no model. The
+bound disregards such arms. If a policy asks for one, the row is never accepted: for these arms the
 equation above does not hold. Let ``drawn`` be the number of the row's eligible arms that the log
 played at least once in the row's context. The played arm is one of them; the other ``drawn`` − 1
-arms together have a probability of at most 1 − p_t, so the least likely of them has at most
-(1 − p_t)/(drawn − 1). The bound c is the least of these numbers and of all p_t. An arm that was
-less likely than c in some row is accepted too seldom there.
+arms together have a probability of at most 1 − p_t, so the least likely of them has at most (1 −
+p_t)/(drawn − 1). The bound c is the least of these numbers and of all p_t. If an arm's propensity
+in some row was below c, the row is accepted for it with less than probability c: this bias remains.
 
 **Contradictions.** We do not know an arm's propensity in rows that did not play it; it may have
 been 0. So a log can show that an arm was played more often than its propensities allow, but not
@@ -49,7 +49,7 @@ _DEVIATIONS = 6.0
 """A sum contradicts the propensities if it is off by more standard deviations than this …"""
 
 _SHARE = 0.1
-"""… and by more than this share of what is expected: rounded propensities may be off by so much."""
+"""… and by more than this share of what is expected: rounding may change propensities that much."""
 
 
 def uniform_propensities(log: Log) -> Floats:
@@ -137,14 +137,15 @@ def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
     variance = np.bincount(log.pair, inverse**2 - inverse, pairs)
     if uniform:
         off_by = np.abs(total - rows)
-        # The variance itself is known, too. The estimate is larger if an arm of few eligible rows
-        # was played by chance, and smaller if an arm was hardly played.
+        # The variance itself is known here, too. The larger one is taken, so as not to refuse a log
+        # by chance: the estimate is too small for an arm that was hardly played, and the other one
+        # for an arm with very few eligible rows that was played in one of them.
         variance = np.maximum(variance, _sum_where_eligible(log, inverse - 1))
         expected_plays = _sum_where_eligible(log, propensity)
     else:
         off_by = total - rows
-        # So many plays, with the same mean of 1/p_t, would add up to ``rows``. (Only for an arm
-        # that was never played is ``total`` below 1.)
+        # The number of plays whose 1/p_t would add up to ``rows``, with the same mean of 1/p_t.
+        # (``total`` is below 1 only for an arm that was never played.)
         expected_plays = rows * played / np.maximum(total, 1)
     is_off = _clearly_off(off_by, np.sqrt(variance), rows)
     if is_off.any():
@@ -162,7 +163,7 @@ def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
         threshold = 1 / ((m + 1) * (1 - _SHARE))
         above = propensity > threshold
         summed, limit = float(inverse[above].sum()), m * len(inverse)
-        # For several arms together this estimate is at least the variance on average: a row plays
+        # For several arms together the mean of this estimate is at least the variance: a row plays
         # only one of them, so their parts of the sum are negatively correlated.
         variance_above = float((inverse[above] ** 2 - inverse[above]).sum())
         if _clearly_off(summed - limit, np.sqrt(variance_above), limit):

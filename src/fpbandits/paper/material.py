@@ -134,12 +134,12 @@ class Material:
             is_growing[time] = limits(slope)[0] > 0
         return _since(is_growing)
 
-    def crossing(self, setting: str, *, lower: str, higher: str) -> float | None:
-        """Return the time at which the mean regret of ``lower`` falls below that of ``higher``.
+    def crossing(self, setting: str, *, overtaking: str, overtaken: str) -> float | None:
+        """Return the time at which the mean regret of ``overtaking`` falls below the other.
 
         The last such time in the near experiments, interpolated in ln t; None if there is none.
         """
-        times, differences = self.difference(setting, lower, higher, "near")
+        times, differences = self.difference(setting, overtaking, overtaken, "near")
         difference = differences.mean(axis=0)
         behind = np.flatnonzero(difference >= 0)
         if not len(behind) or behind[-1] + 1 == len(times):

@@ -12,19 +12,20 @@ tells D̄_i(θ) nats against it on average. The arm's *information value* is V_i
 
 D_i(φ‖θ) is the divergence of arm i's distribution under φ from that under θ: what a play tells
 against θ if φ holds. m_j is the number of pending plays of arm j. They will tell θ from φ by
-themselves, so what they tell need not be bought; J_j(θ,φ) = D_j(θ‖φ) + D_j(φ‖θ), and for normal
-rewards e^{−J/8} is the affinity. If nothing is pending, w_θ(φ) is p(φ), and W_θ the probability
-that θ does not hold. More than a nat at once is of little more use, hence D̄/(1 + D̄).
+themselves, so what they tell need not be bought; J_j(θ,φ) = D_j(θ‖φ) + D_j(φ‖θ), and e^{−J/8} is
+the Bhattacharyya affinity of normal rewards. If nothing is pending, w_θ(φ) is p(φ), and W_θ the
+probability that θ does not hold. More than a nat at once is of little more use, hence D̄/(1 + D̄).
 
 **Of all arms, play the one of largest V_i/c_i if that ratio is at least 1/h(t), else the leader.**
 h(t) is the number of plays for which the information will be of use: κt^{1+δ} if nobody knows,
 T − t + 1 if ``horizon`` is T, and H if ``lifetime`` is H, where each play may be the last with
 probability 1/H.
 
-The leader costs next to nothing, so what it tells by itself is free. What only other arms tell is
-bought where a nat costs least. With contexts, one arm is chosen for each context, all together: c
-and V of such a choice are averages over contexts. ``docs/default.md`` has what is proven and how
-well it does.
+The leader is among these arms. It costs next to nothing, so as a rule it has the largest ratio as
+long as it tells anything of use, and what it tells for free is not bought. What only other arms
+tell is bought where a nat costs least. With contexts, the arms for all contexts are chosen jointly,
+to maximise V/c, where V and c are averages over contexts of the V_i and c_i of their arms.
+``docs/default.md`` has what is proven and how well it does.
 
 When models may be wrong, with ``false_alarm``: θ̂ is the likeliest of the models whose means fit
 the rewards. Models likelier than θ̂ do not fit, and are left out of p; less likely ones stay in p,
@@ -33,10 +34,10 @@ whether they fit or not. If no model fits, the policy drops the models and plays
 place of the leader, to check what θ̂ says of it (`fpbandits.policies.shared.doubt`).
 
 When the truth changes with probability ``change_rate`` before each play, the posterior leaks to the
-prior at that rate, and h is at most change_rate^{−(1+δ)/2}. This bound is t^{1+δ} (without κ) at t
-= 1/√change_rate. With so many plays between two tests of a model that was ruled out, testing it
-again costs as much as missing a change (``docs/changing.md``). If the problem has transitions, p
-follows them, and the rate is that at which the chain forgets (`fpbandits.problem.chain`).
+prior at that rate, and h is at most change_rate^{−(1+δ)/2}, which is t^{1+δ} (without κ) at t =
+1/√change_rate. If a model that was ruled out is tested again every 1/√change_rate plays, the tests
+cost as much as the changes that are missed (``docs/changing.md``). If the problem has transitions,
+p follows them, and the rate is that at which the chain forgets (`fpbandits.problem.chain`).
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ from fpbandits.policies.frugal_value import (
     FrugalWork,
     choose,
     cutoff,
-    horizon,
+    h_of,
     information_value,
     lead,
     reward_costs,
@@ -119,7 +120,7 @@ class Frugal(LikelihoodPolicy):
     name = "frugal"
     revision = 3
     contexts = Contexts.TOGETHER
-    eligible = Eligible.MARKED
+    eligible = Eligible.MARKED  # `theta.eligible`, which `expected_loss` and `lead` look at
     # B(θ°): the models that agree with the truth θ° on its best arm, but have another best arm.
     guarantee = "O(log T), bounded where B(θ°) is empty and one arm is best"
 
@@ -130,14 +131,14 @@ class Frugal(LikelihoodPolicy):
 
     def prepare(self, problem: Problem) -> FrugalData:
         values = self.prepared_values(problem)
-        # Costs are −ln of likelihoods. With a change rate, `theta` has large ones in place of
-        # infinite ones, so that a model can become likely again after a reward that it rules out.
-        # Divergences need the true costs.
+        # Here, costs are those of rewards to models, −ln of their likelihoods. With a change rate,
+        # `theta` has large ones in place of infinite ones, so that a model can become likely again
+        # after a reward that it rules out. Divergences need the true costs.
         without_stand_ins = replace(self, change_rate=0.0).theta(problem)
         values["cost"], values["expected"] = reward_costs(without_stand_ins, problem)
         values["trusted_until"] = trusted_until(self.trust, problem.pairs)
         values["shares"] = np.array(problem.shares or (1.0,))
-        # Not ``trust``, nor options of a policy that builds on this one.
+        # ``values`` also has ``trust``, and the options of a policy that builds on this one.
         return FrugalData(**{name: values[name] for name in FrugalData._fields})
 
     def workspace(self, prepared: FrugalData, pairs: int) -> FrugalWork:
@@ -168,7 +169,7 @@ class Frugal(LikelihoodPolicy):
         # From losses on [0, 1] to the user's units.
         value = now.value[first : first + len(problem.arms)] * problem.rewards.width
         _, t = workspace.decided
-        h = horizon(prepared, int(t))
+        h = h_of(prepared, int(t))
         rule = (
             "plays the arm that tells most for what it loses, if its information value times "
             f"{h:.4g} is at least its expected loss, else the best arm of the likeliest model"
@@ -216,7 +217,7 @@ def _decide(
         mark_unfit(theta, state, prepared.alarm, fit, work.unfit)
     # This turns the deficits in ``fit.deficit`` into −ln of beliefs.
     believe(theta, theta.prior, state, fit.deficit, prepared.change_rate, prepared.chain)
-    h, context = horizon(prepared, t), state.counters[CONTEXT]
+    h, context = h_of(prepared, t), state.counters[CONTEXT]
     hat = fill_posterior(fit.deficit, cutoff(h), now.posterior, work.unfit)
     expected_loss(theta, now.posterior, 0, now.loss)  # of all pairs, from 0 on
     lead(theta, now.loss, hat, work.leaders)
@@ -228,4 +229,4 @@ def _decide(
     if prepared.alarm > 0 and arm == leader:
         arm = arm_in_doubt(theta, prepared.trusted_until, state, hat, context, leader, t)
     work.cycle[0], work.decided[0], work.decided[1] = arm, hat, t
-    return bool(arm == leader and prepared.change_rate == 0)
+    return bool(arm == leader and prepared.change_rate == 0)  # with a chain it is above 0

@@ -21,7 +21,7 @@ from fpbandits.policies.frugal_value import (
     FrugalData,
     FrugalWork,
     cutoff,
-    horizon,
+    h_of,
     information_value,
 )
 from fpbandits.policies.shared.belief import expected_loss, gap
@@ -42,7 +42,7 @@ def keeps_leading(
     """Tell whether the arm of the cycle, the leader, is sure to be played ``more`` times again."""
     theta, leader, low, high = prepared.theta, work.cycle[0], work.fit.lowest, work.fit.highest
     hat, t = work.decided[0], work.decided[1]
-    h_now, h_then = horizon(prepared, t), horizon(prepared, t + more)
+    h_now, h_then = h_of(prepared, t), h_of(prepared, t + more)
     bracket(theta, envelope, work.fit, work.cycle, 1, more)
     for model in range(low.size):
         if prepared.alarm > 0 and not keeps_fitting(

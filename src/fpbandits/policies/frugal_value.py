@@ -133,7 +133,7 @@ def _finite(costs: Floats) -> Floats:
 
 
 @jitted
-def horizon(prepared: FrugalData, t: int) -> float:
+def h_of(prepared: FrugalData, t: int) -> float:
     """Return h(t), the plays for which information will be of use; t counts decisions from 1."""
     h = prepared.kappa * float(t) ** (1 + prepared.delta)
     if prepared.horizon > 0:

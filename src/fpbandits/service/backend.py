@@ -64,8 +64,8 @@ _TEST_SECONDS = 1.0
 """Seconds between two test writes."""
 
 _THREADS = {"load": 2, "create": 1, "change": 1, "delete": 1, "report": 1}
-"""Threads by kind of long work: preparing experiments of the store, preparing new ones, adopting
-and erasing, deleting, reporting."""
+"""Threads by kind of long work. load: prepare stored experiments; create: prepare new ones; change:
+adopt a revision, erase a unit; delete: delete an experiment; report: report on one."""
 
 _logger = logging.getLogger("fpbandits.service")
 
@@ -104,7 +104,7 @@ class Backend:
         self._to_create = set[asyncio.Future[Any]]()
         self._test_began = 0.0
         self._test: asyncio.Task[Any] | None = None
-        # While it is draining, a server still answers, but is not ready. `Server` sets it.
+        # A draining server still answers, but is not ready. `Server` sets ``draining``.
         self.stopping = self.draining = False
         self.batcher: Batcher
 
@@ -191,7 +191,7 @@ class Backend:
         self, work: asyncio.Future[_T], late: str, patience: float | None = None
     ) -> _T:
         """Wait for a result, for a while; after that the work goes on unobserved."""
-        # Reading the exception keeps asyncio from logging that nobody did.
+        # asyncio would log an exception that nobody has read: this reads it.
         work.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
             return await asyncio.wait_for(asyncio.shield(work), patience or self._settings.patience)
@@ -204,7 +204,7 @@ class Backend:
         """Do some work; whoever asks for the same meanwhile waits for the same task.
 
         ``verb`` is a participle: what is being done to the last of ``names``. The names before it
-        tell it apart: a unit's experiment, or an experiment's edition.
+        complete the key: the experiment of a unit, or the stamp of an experiment.
         """
         key = verb, *names
         if key not in self._under_way:
@@ -222,7 +222,7 @@ class Backend:
         known = self._experiments.get(name)
         if known is not None and known.stamp == kept.stamp:
             return known
-        # An edition is prepared once. Who asks for a later one does not wait for it.
+        # Calls for one stamp share a preparation; one for a newer stamp does not wait for it.
         return await self._once("prepared", str(kept.stamp), name, work=lambda: self._load(kept))
 
     async def _load(self, kept: Kept) -> Experiment:
@@ -233,7 +233,7 @@ class Backend:
         return experiment
 
     def read_kept(self, name: str) -> Kept:
-        """Return an experiment as the store keeps it; this waits, so `call_store` calls it."""
+        """Return an experiment as the store keeps it; this blocks, so call it in a thread."""
         kept = self.store.experiment(name) if _is_name(name) else None
         if kept is None:
             reason = f"unknown experiment {quote(name)}: PUT /v1/experiments/… makes one"
@@ -261,7 +261,7 @@ class Backend:
         if new:
             _logger.info("new experiment", extra={"experiment": name})
         stored = wanted.as_kept(kept).with_most_pending(self._settings.most_pending)
-        self._experiments[name] = stored  # in place of a deleted one of this name, if it is cached
+        self._experiments[name] = stored  # the cache may hold a deleted one of this name
         return kept, new
 
     def _add(self, wanted: Experiment) -> tuple[Kept, bool]:
@@ -333,7 +333,8 @@ class Backend:
             kept = self.store.change_experiment(kept, DELETING)
         began = monotonic()
         while self.store.delete_some(kept.id):
-            # SQLite's lock is no queue: whoever waits for it needs pauses to find it free.
+            # SQLite's lock is no queue: others get it only while it is free. So this pauses as long
+            # as the last step took.
             sleep(monotonic() - began)
             self._stop_if_stopping()
             began = monotonic()
@@ -393,7 +394,7 @@ def _is_name(text: str) -> bool:
 
 
 def _prepare(kept: Kept) -> Experiment:
-    """Return an experiment that has decided once for no unit: its policy is prepared then."""
+    """Return an experiment of the store; a throwaway agent's decision prepares its policy."""
     experiment = Experiment.from_kept(kept)
     experiment.agent("").ask(next(iter(experiment.problem.contexts), None))
     return experiment

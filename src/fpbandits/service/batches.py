@@ -40,9 +40,9 @@ Outcome = Answer | Error
 class Recent:
     """A cache of the units that changed last, so that their states need not be unpacked again.
 
-    A cached unit is used only if the store still has the very text into which it was packed, and
-    the same edition of the experiment: so it does not matter what another server has changed. It is
-    taken out to be stepped, and kept again once its change is committed.
+    A cached unit is used only if the store still has the very text into which it was packed, as
+    many steps, and the same edition of the experiment: so it does not matter what another server
+    has changed. It is taken out to be stepped, and kept again once its change is committed.
     """
 
     def __init__(self, most: int = MOST_RECENT) -> None:
@@ -70,7 +70,7 @@ def handle_together(
     enough: Callable[[], bool] = lambda: False,
     counts: Counter[tuple[str, str]] | None = None,
 ) -> list[Outcome]:
-    """Serve requests in one transaction, and return an answer or an error for each.
+    """Serve requests in order, in one transaction; return an answer or an error for each served.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def handle_together(
     recent
         A cache of units.
     enough
-        Called after each request. If it is true, the rest is left for another transaction: only
-        the first requests have answers then.
+        Called after each request. Once it is true the rest is left for another transaction, and the
+        list returned is shorter than ``work``.
     counts
         Gets the number of events, by experiment and kind, once they are committed.
 
@@ -95,13 +95,13 @@ def handle_together(
     asked, touched, request_keys = set[UnitKey](), set[UnitKey](), set[tuple[UnitKey, str]]()
     for (experiment, request), checked in zip(work, requests, strict=True):
         unit_key = experiment.id, request.unit
-        # All units are locked. If one has no row yet, the store adds a row only if it gets an `Ask`
-        # that is not sure to be refused.
+        # All units are locked. The store adds missing rows of ``asked`` only: units with an `Ask`
+        # that passed its checks, in an open experiment.
         if isinstance(checked, Ask) and experiment.status == OPEN:
             asked.add(unit_key)
         else:
             touched.add(unit_key)
-        # If a request is repeated with the same key, it gets the decision that was made first.
+        # The store looks these up, so that a repeated request gets its first decision again.
         if isinstance(checked, Ask) and checked.key is not None:
             request_keys.add((unit_key, checked.key))
     wanted = Wanted(sorted(stamps), sorted(asked), sorted(touched - asked), sorted(request_keys))
@@ -201,8 +201,8 @@ class _Batch:
     def _unit(self, experiment: Experiment, unit_name: str) -> Unit:
         """Return a unit to be stepped: from the cache, from its row, or an empty one.
 
-        The store has made a row for each unit that may decide. One without a row can only refuse a
-        request, and is not written.
+        Every unit that may make a decision in this batch has a row. One without a row refuses every
+        request, so it is not written.
         """
         transaction, unit_key = self._transaction, (experiment.id, unit_name)
         row = transaction.rows.get(unit_key)

@@ -220,10 +220,10 @@ class Experiment:
         """Return the agent of a unit in this state; without one, a new agent."""
         return self._first.another(seed=self.seed_of(unit), own_state=own_state)
 
-    def agent_after(self, unit: str, decisions: int) -> Agent:
-        """Return a new agent that numbers its decisions as after so many: its unit was erased."""
+    def new_agent(self, unit: str, first_decision: int) -> Agent:
+        """Return a new agent whose decisions are numbered from there on: its unit was erased."""
         state = json.loads(self.agent(unit).own_state())
-        return self.agent(unit, json.dumps({**state, "next": decisions}))
+        return self.agent(unit, json.dumps({**state, "next": first_decision}))
 
     def control_arm(self, unit: str, among: Sequence[str] | None = None) -> str | None:
         """Return the arm that a unit of the control group gets; None if the policy decides.

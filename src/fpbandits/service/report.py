@@ -81,7 +81,9 @@ def report(store: Store, name: str, *, error: float = 0.05, most_units: int = EV
     experiment = Experiment.from_kept(kept)
     with whole_history(store, kept) as history:
         control = experiment.control
-        names = dict(history.rows("names"))  # units with events, even if nothing was decided yet
+        # All units with events. Those that `migrate` took over may have no decision here yet; the
+        # test of the control group's share counts them, too.
+        names = dict(history.rows("names"))
         in_control = {unit_id for unit_id, unit in names.items() if control and control.has(unit)}
         kinds = Counter(dict(history.rows("count_kinds")))
         by_unit: defaultdict[str, _Sums] = defaultdict(_Sums)
@@ -95,7 +97,7 @@ def report(store: Store, name: str, *, error: float = 0.05, most_units: int = EV
         summary: Report = {
             "experiment": name,
             "status": kept.status,
-            "units": len(by_unit),
+            "units": len(by_unit),  # with decisions
             **groups[False].plus(*groups[True]).shown(),
             "pending": kinds[DECISION] - kinds[REWARD] - kinds[EXPIRED] - kinds[FORGOT],
             "expired": kinds[EXPIRED],

@@ -77,10 +77,9 @@ class Event(NamedTuple):
     kind
         What happened.
     number
-        The number of the decision concerned. For *observed* the index of the decision among those
-        that `migrate` took over for this unit, for *clock*, which concerns no decision, the same as
-        ``step``, for *erased* how many decisions there had been, for the events of an experiment
-        the revision.
+        The number of the decision concerned. But for *observed*, the index of the decision among
+        those that `migrate` took over for this unit; for *clock*, the same as ``step``; for
+        *erased*, how many decisions there had been; for events of an experiment, the revision.
     key, arm, context, probability
         For *decision* the caller's key, and what was decided; for *observed* what another
         experiment decided. The probability is 1 for a policy that is not randomised, and None where
@@ -163,7 +162,8 @@ class Unit:
     def begin(self, by_key: dict[str, Event], outcomes: Callable[[int], Sequence[Event]]) -> None:
         """Begin another transaction, with an empty list of new events."""
         self.events: list[Event] = []
-        # The request that erased the unit in this transaction: the store deletes its ``events``.
+        # The request that erased the unit in this transaction, if any: the store deletes the events
+        # that it lists.
         self.erasure: Erase | None = None
         self._by_key, self._outcomes = by_key, outcomes
 
@@ -307,10 +307,12 @@ class Unit:
         """Replace the agent by a new one, and all events by a tombstone; idempotent."""
         if not self.steps:
             raise unknown_unit(self.name)
+        # The number of the next decision is how many there have been.
         decisions = json.loads(self.agent.own_state())["next"]
-        empty = self.experiment.agent_after(self.name, decisions)
-        # ``request.events``, found by `Store.find_events`, are all events that the store has of the
-        # unit. If that is only a tombstone, and nothing came since, the unit is erased already.
+        empty = self.experiment.new_agent(self.name, decisions)
+        # ``request.events``, found by `Store.find_events`, are all that the store has of the unit.
+        # The unit is erased already if that is one event, this transaction has none, and the agent
+        # knows nothing: then that event is a tombstone.
         if len(request.events) > 1 or self.events or self.agent.own_state() != empty.own_state():
             self.agent, self._due, self._pending = empty, deque(), 0
             # What the store has of the unit counts no more for the rest of this transaction.

@@ -189,7 +189,7 @@ def follow(
         if event.kind == ERASED:
             if count:
                 result.note(f"{experiment.name}: {unit}: it was erased, and has earlier events")
-            agent, count = experiment.agent_after(unit, event.number), event.step - 1
+            agent, count = experiment.new_agent(unit, event.number), event.step - 1
             result.erased += 1
         count += 1
         result.events += 1

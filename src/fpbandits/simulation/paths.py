@@ -43,8 +43,8 @@ def draw_path(
     np.fill_diagonal(moves, 0.0)
     upto: Floats = np.cumsum(moves, axis=1)
     starts, models, start, model = [0], [first], 0, first
-    # Both are the probability of leaving this model. By rounding one may be 0 and the other not, so
-    # both are tested.
+    # ``leaving[model]`` and ``upto[model, -1]`` are the same probability, that of leaving this
+    # model, but rounding may make one of them 0 and not the other.
     while min(leaving[model], upto[model, -1]) > 0:
         start += int(random.geometric(leaving[model]))
         if start >= horizon:

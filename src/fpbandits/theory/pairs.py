@@ -50,7 +50,7 @@ _PATIENCE = 0.1
 def floor_by_pairs(
     problem: Problem, times: Sequence[int], tell: Callable[[float], None] = lambda share: None
 ) -> Floats:
-    """Return lower bounds on the Bayes regret of any policy, for horizons that increase.
+    """Return for each horizon in ``times``, which increase, a lower bound on any Bayes regret.
 
     ``tell`` is called, in this thread, with the share of the work that is done. An error that it
     raises ends the work.
@@ -130,7 +130,8 @@ def costly_pairs(problem: Problem) -> Ints:
     first, second = pairs.T
     with np.errstate(divide="ignore", invalid="ignore"):
         price = (flat_gaps[first] + flat_gaps[second]) / (nats[first, second] + nats[second, first])
-    by_price = np.nan_to_num(price, nan=np.inf).min(axis=1).argsort(kind="stable")[::-1]
+    price[np.isnan(price)] = np.inf
+    by_price = price.min(axis=1).argsort(kind="stable")[::-1]
     costliest: Ints = pairs[np.sort(by_price[:_MOST_PAIRS])]
     return costliest
 

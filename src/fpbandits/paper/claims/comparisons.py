@@ -137,7 +137,7 @@ def check_ahead_of_ucb(material: Material, settings: Sequence[str]) -> Finding:
     def describe(setting: str, start: int | None) -> str:
         ours = material.regret(setting, "fp-ucb", 10**6).mean()
         theirs = material.regret(setting, "ucb1", 10**6).mean()
-        crossing = material.crossing(setting, lower="fp-ucb", higher="ucb1")
+        crossing = material.crossing(setting, overtaking="fp-ucb", overtaken="ucb1")
         meets = f", means cross near T={time_text(crossing)}" if crossing else ""
         when = "not ahead at the end" if start is None else f"ahead from T={time_text(start)} on"
         return f"{when}{meets}; {ours:.4g} against {theirs:.4g} at T=1e6"

@@ -46,7 +46,7 @@ def five_problems(
 def rivals(material: Material) -> Figure:
     """Mark the mean regret of four policies at T = 10¹², which the runs of all four reach.
 
-    All settings have the same runs.
+    A policy has as many runs in every setting.
     """
     title = "Mean regret at T = 10¹²"
     figure, axes = drawing.canvas(title, x="regret (log scale)", y="", height=3.9)
@@ -97,14 +97,15 @@ def crossing(material: Material) -> Figure:
     """Draw UCB1's regret minus FP-UCB's, and mark where their means cross.
 
     They cross within the paper's horizon, so the ``near`` runs are used, which are recorded at more
-    times than the ``far`` ones. All settings have the same horizon and runs.
+    times than the ``far`` ones. With two models FP-UCB is ahead from the start, so these settings
+    are left out. The others have the same horizon and runs.
     """
     figure, axes = drawing.canvas("UCB1's regret minus FP-UCB's", y="difference in regret")
     lowest = 0.0
     for name in ("permutations", "grid-6", "grid-4"):
         times, difference = material.difference(name, "ucb1", "fp-ucb", "near")
         colour, label = drawing.SETTING_COLOURS[name], SETTINGS[name].title
-        time = material.crossing(name, lower="fp-ucb", higher="ucb1")
+        time = material.crossing(name, overtaking="fp-ucb", overtaken="ucb1")
         if time is not None:
             axes.plot([time], [0], "o", color=colour, markersize=7)
             label += f": T ≈ {as_written(time_text(time))}"
@@ -133,7 +134,8 @@ def permutations(material: Material) -> Figure:
 def meets_thompson(material: Material) -> Figure:
     """Draw FP-UCB and Thompson sampling, extrapolated until they meet.
 
-    FP-UCB's regret is bounded here and stays. Thompson sampling's grows like ln t: a straight line.
+    FP-UCB's regret is bounded here, and is drawn as constant. Thompson sampling's grows like ln t,
+    a straight line.
     """
     curves = drawing.curves_of(material, "permutations", ("fp-ucb", "thompson"), "far")
     figure, axes = drawing.draw_over_log_time(SETTINGS["permutations"].title, curves)

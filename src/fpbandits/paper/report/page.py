@@ -99,7 +99,7 @@ def chapters(material: Material) -> dict[str, list[dict[str, Any]]]:
 
 def _crossing_text(material: Material, setting: str) -> str:
     """Return a sentence on where FP-UCB's mean regret falls below UCB1's."""
-    crossing = material.crossing(setting, lower="fp-ucb", higher="ucb1")
+    crossing = material.crossing(setting, overtaking="fp-ucb", overtaken="ucb1")
     if crossing is None:
         return "Up to T = 10⁶ the mean regrets of FP-UCB and UCB1 do not cross."
     return (

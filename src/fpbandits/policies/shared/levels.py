@@ -26,8 +26,9 @@ class Theta(NamedTuple):
     Attributes
     ----------
     by_law
-        Whether models are weighed by statistics of rewards, with ``base`` and ``cost``, and not by
-        sums alone. False also where sums are sufficient statistics (Bernoulli rewards).
+        Whether the likelihood of a model is computed from statistics of rewards, by ``base`` and
+        ``cost``. Otherwise it is computed from the plays and the sum of rewards of each arm: since
+        the policy looks at means alone, or since these are sufficient (Bernoulli rewards).
     normal
         Whether rewards are normal, scaled to deviation ½. They have no range; others are in [0, 1].
     arms
@@ -41,13 +42,13 @@ class Theta(NamedTuple):
     codes
         codes[arm, θ]: the index of the arm's level under θ.
     prior
-        By model, −ln of its prior probability, less the least of these.
+        By model, −ln of its prior probability, shifted so that the smallest is 0.
     levels, counts
         levels[arm, level] is the mean. counts[arm] is how many levels the arm has: further entries
         are unused.
     win, loss
-        [arm, level]: what a reward of 1, and one of 0, costs in nats. Empty where models are
-        weighed ``by_law``, or rewards are normal.
+        [arm, level]: the cost of a reward of 1, and of 0: −ln of its likelihood under a model that
+        gives the arm this level. Empty where models are weighed ``by_law``, or rewards are normal.
     base, cost
         [arm, level] and [arm, level, k]: what a play, and one unit of each statistic, costs in
         nats; see `fpbandits.families.base`. Empty where models are not weighed ``by_law``.
@@ -127,7 +128,7 @@ def restricted(theta: Theta, context: int, among: Sequence[int]) -> Theta:
 
 
 def prior_cost(weights: Sequence[float]) -> Floats:
-    """Return −ln of each weight, less the least of these; `IMPOSSIBLE` for a weight of 0."""
+    """Return −ln of each weight, shifted so that the smallest is 0; `IMPOSSIBLE` for weight 0."""
     array = np.array(weights)
     with np.errstate(divide="ignore"):
         cost: Floats = np.minimum(np.log(array.max()) - np.log(array), IMPOSSIBLE)
