@@ -13,7 +13,7 @@ from reference import divergences
 from fpbandits import Agent, Problem
 from fpbandits.engine.compiling import prepare
 from fpbandits.policies import Frugal
-from fpbandits.policies.frugal_value import choose, information_value, lead
+from fpbandits.policies.frugal_value import choose, h_of, information_value, lead
 from fpbandits.policies.shared.belief import believe, expected_loss, fill_posterior
 
 

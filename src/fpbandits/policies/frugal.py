@@ -120,7 +120,7 @@ class Frugal(LikelihoodPolicy):
     name = "frugal"
     revision = 3
     contexts = Contexts.TOGETHER
-    eligible = Eligible.MARKED  # `theta.eligible`, which `expected_loss` and `lead` look at
+    eligible = Eligible.MARKED  # in ``theta``: other arms have an infinite expected loss
     # B(θ°): the models that agree with the truth θ° on its best arm, but have another best arm.
     guarantee = "O(log T), bounded where B(θ°) is empty and one arm is best"
 
