@@ -214,7 +214,9 @@ class Backend:
 
     async def experiment(self, name: str) -> Experiment:
         """Return an experiment as this server knows it; the store may have changed it since."""
-        return self._experiments.get(name) or await self.current(name)
+        if name in self._experiments:
+            return self._experiments[name]
+        return await self._once("prepared", name, work=lambda: self.current(name))
 
     async def current(self, name: str) -> Experiment:
         """Return an experiment as the store has it now."""
@@ -341,11 +343,7 @@ class Backend:
         _logger.info("experiment deleted", extra={"experiment": name})
 
     async def report(self, name: str) -> Report:
-        """Return a report on an experiment.
-
-        One that is less than a minute old is used again, unless the experiment was closed, reopened
-        or adopted since.
-        """
+        """Return a report on an experiment's present edition (`Stamp`), at most a minute old."""
         kept, loop = await self.call_store(self.read_kept, name), asyncio.get_running_loop()
         if name in self._reports:
             made, stamp, latest = self._reports[name]
