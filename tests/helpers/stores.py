@@ -642,6 +642,17 @@ class StoreContract:
                 write(transaction, place, event)
             assert everything(store, experiment) == before
 
+    def test_what_another_thread_reads_is_not_closed(self, store: Store) -> None:
+        """SQLite would crash."""
+        reading: Any = store
+        reading._patience = 0
+        with reading._reading() as reader:
+            store.close()
+            assert reader.execute("SELECT 1").fetchone() == (1,)
+        store.close()
+        with pytest.raises(Exception, match="closed"):
+            reader.execute("SELECT 1")
+
     def test_what_was_written_is_there_after_closing(self, opened: Callable[[], Store]) -> None:
         first = opened()
         experiment = put(first)

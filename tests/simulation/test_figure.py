@@ -216,6 +216,13 @@ def drawn(losses: list[list[int]], highest: float = 0.0, log_time: bool = True) 
     return axes
 
 
+def test_little_regret_fills_the_axis() -> None:
+    problem = Problem.bernoulli([[0.51, 0.5], [0.5, 0.51]])
+    result = simulate(problem, UCB1(), truth="theta1", horizon=20, runs=2)
+    (axes,) = result.plot().axes
+    assert 0.05 < axes.get_ylim()[1] < 0.2
+
+
 def test_axes_begin_at_zero_or_are_logarithmic() -> None:
     """Where the last regrets are ten times apart, or bounds are three times above them."""
     assert drawn([[0, 5, 20], [0, 5, 199]]).get_yscale() == "linear"

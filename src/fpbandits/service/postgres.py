@@ -201,8 +201,9 @@ class PostgresStore(Store):
 
     def close(self) -> None:
         self._hang_up()
-        if self._reader is not None:
-            self._reader.close()
+        with suppress(UnavailableError), self._alone_reading():
+            if self._reader is not None:
+                self._reader.close()
 
 
 class _PostgresTransaction(Transaction):

@@ -270,7 +270,10 @@ class SqliteStore(Store):
 
     def close(self) -> None:
         self._writer.close()
-        self._reader.close()
+        # A connection that is closed while another thread reads by it crashes the process.
+        if self._reader_lock.acquire(timeout=self._patience):
+            self._reader.close()
+            self._reader_lock.release()
 
 
 class _SqliteTransaction(Transaction):
