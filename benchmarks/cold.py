@@ -20,12 +20,14 @@ PRICING = """
 name = "pricing"
 arms = ["9 EUR", "12 EUR", "15 EUR"]
 value = [9, 12, 15]
-truth = "loyal"
-[models]
+true = "loyal"
+[parameters]
 loyal   = [0.9, 0.8, 0.7 ]
 regular = [0.6, 0.5, 0.3 ]
 thrifty = [0.5, 0.2, 0.05]
 """
+"""In the words of 0.6.0, which all versions read."""
+
 ASK = "import fpbandits; print(fpbandits.Agent('paper:two').ask())"
 STEPS = {
     "an agent's first decision": ["-c", ASK],
