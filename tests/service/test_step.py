@@ -9,7 +9,7 @@ import pytest
 from stores import PROBLEM
 
 from fpbandits import __version__
-from fpbandits.errors import ConflictError, UnknownError
+from fpbandits.errors import ConflictError, InputError, UnknownError
 from fpbandits.service.experiment import checked_experiment
 from fpbandits.service.messages import (
     Ask,
@@ -100,6 +100,28 @@ def test_a_clock_may_go_back_by_up_to_a_second_without_a_remark() -> None:
         assert unit.due == (110.0 if back < 1 else 110.0 - back)
 
 
+def test_small_steps_of_the_clock_add_up() -> None:
+    unit = new_unit(reward_wait=10.0)
+    for number in range(40):
+        unit.step(Ask("u", None), 100.0 - 0.9 * number)
+    assert {event.kind for event in unit.events} == {"decision", "clock"}
+    assert unit.due is not None
+    assert unit.due <= 100.0 - 0.9 * 39 + 10.0 + 1.0
+
+
+def test_a_late_reward_is_refused_as_one_in_time_would_be() -> None:
+    unit = new_unit(reward_wait=10.0)
+    unit.step(Ask("u", None), 0.0)
+    refused = []
+    for now in (1.0, 20.0):
+        for reward in (1.5, float("nan")):
+            with pytest.raises(InputError) as caught:
+                unit.step(Tell(("u", 0), reward), now)
+            refused.append(str(caught.value))
+    assert refused[:2] == refused[2:]
+    assert "range = [0, 1.5]" in refused[0]
+
+
 def test_a_clock_that_goes_back_is_an_event_with_a_number_of_its_own() -> None:
     unit = new_unit(reward_wait=10)
     for time in (100.0, 101.0, 50.0):
@@ -174,15 +196,20 @@ def test_a_unit_that_knows_nothing_is_erased_if_it_has_events(policy: str) -> No
     assert unit.events == [
         Event(3, "erased", 1, *nothing, 1.0, __version__, unit.events[0].revision)
     ]
-    # Its tombstone alone is no reason to erase it again; two events are.
-    requests: list[tuple[list[int], list[Erase]]]
-    requests = [([3], []), ([3, 4], [Erase("u", [3, 4], 4)])]
-    for events, erased in requests:
-        again = Unit(unit.experiment, "u", 3, unit.pack(), {}, lambda number: ())
-        assert again.step(Erase("u", events, events[-1]), 2.0) == answer
-        assert again.erasure == (erased[0] if erased else None)
-        assert len(again.events) == len(erased)
-    assert again.step(Ask("u", "k"), 3.0)["decision"] == "1@u"
+    # Its tombstone alone is no reason to erase it again; events behind it are, though the request
+    # was made before them.
+    tombstone = unit.events[0]
+    for newer in (0, 2):
+        again = Unit(unit.experiment, "u", 3, unit.pack(), {}, lambda number: [tombstone])
+        if newer:
+            again.step(Ask("u", "another"), 2.0)
+            again.step(Forget(("u", 1)), 2.0)
+            again = Unit(unit.experiment, "u", 5, again.pack(), {}, lambda number: [])
+        request = Erase("u", [3], 3)
+        assert again.step(request, 3.0) == answer
+        assert again.erasure == (request if newer else None)
+        assert [event.kind for event in again.events] == ["erased"] * bool(newer)
+    assert again.step(Ask("u", "k"), 3.0)["decision"] == "2@u"
 
 
 @pytest.mark.parametrize("policy", ["frugal", "thompson-theta"])

@@ -8,7 +8,7 @@ request and the time that it is given. So all steps of a unit can be repeated fr
 event    what happened
 ======== ======================================================================================
 decision an arm was chosen, in a context if there are any, under a key if one was given
-reward   its reward came, and counts
+reward   its reward came in time: it counts, once no earlier one blocks it
 forgot   it was given up
 expired  ``reward_wait`` had passed: the default reward counts, or it is forgotten
 late     its reward came after that, and does not count
@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 
 from fpbandits import __version__
 from fpbandits.errors import ConflictError, InputError, Place, UnknownError, quote
+from fpbandits.problem.rewards import unit_reward
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import Ask, Erase, Expire, Forget, Request, Tell, decision_name
 from fpbandits.service.statuses import MissingError, unknown_unit
@@ -51,6 +52,7 @@ DECISION, REWARD, FORGOT, EXPIRED, LATE, OBSERVED, CLOCK, ERASED = KINDS = (
 """Kinds of events of a unit; see the module's docstring."""
 
 _RESOLUTIONS = REWARD, FORGOT, EXPIRED, LATE
+"""Kinds whose number is that of a decision, and that say what came of it."""
 
 ADOPTED = "adopted"
 """From this event on, another revision of the policy's rule makes the experiment's decisions."""
@@ -64,7 +66,7 @@ REOPENED = "reopened"
 _WAS_ERASED = "was erased: its reward can no longer count"
 
 CLOCK_TOLERANCE = 1.0
-"""Seconds by which the clock may go back without a *clock* event."""
+"""Seconds by which the clock may go back without a *clock* event; also in `due` of sql/*.sql."""
 
 
 class Event(NamedTuple):
@@ -142,7 +144,7 @@ class Unit:
         By key, the *decision* events that the store already has under the keys of this
         transaction's requests. Decisions made since are added.
     outcomes
-        Takes the number of a decision, and returns the events in the store that came of it.
+        Takes a number, and returns the store's events of the unit that have it, but for a decision.
     """
 
     def __init__(
@@ -160,10 +162,13 @@ class Unit:
         self.begin(by_key, outcomes)
 
     def begin(self, by_key: dict[str, Event], outcomes: Callable[[int], Sequence[Event]]) -> None:
-        """Begin another transaction, with an empty list of new events."""
+        """Forget all new events, and look things up here from now on.
+
+        At the beginning of a transaction, or of what is left of it after an erasure.
+        """
         self.events: list[Event] = []
         # The request that erased the unit in this transaction, if any: the store deletes the events
-        # that it lists.
+        # that it lists, and all later ones.
         self.erasure: Erase | None = None
         self._by_key, self._outcomes = by_key, outcomes
 
@@ -180,7 +185,7 @@ class Unit:
         """Handle a request, and return its answer.
 
         If it raises an `InputError`, of which conflicts and unknown names are kinds, nothing has
-        changed but that due decisions have expired.
+        changed but what `_expire` did.
         """
         self._expire(now)
         match request:
@@ -210,6 +215,7 @@ class Unit:
         """Decide, unless a decision was made under the same key."""
         if request.key is not None and request.key in self._by_key:
             event = self._by_key[request.key]
+            # Other eligible arms are no conflict: the first arm is returned all the same.
             if event.context != request.context:
                 raise ConflictError(
                     f"the key {quote(request.key)} of {quote(self.name)} was used in the context "
@@ -223,7 +229,9 @@ class Unit:
             full = (
                 f"{quote(self.name)} has {self._pending:,} pending decisions, the most there may be"
             )
-            advice = "send their rewards, forget them, or define reward_wait"
+            advice = "send their rewards, or forget them"
+            if self.experiment.reward_wait is None:
+                advice += "; an experiment with reward_wait would let them expire"
             raise ConflictError(f"{full}: {advice}", about=(("unit", self.name),))
         control = self.experiment.control_arm(self.name, request.among)
         if control is None:
@@ -277,10 +285,8 @@ class Unit:
         if FORGOT in earlier:
             raise self._conflict(number, "was forgotten: its reward can no longer count")
         if first is None:  # it expired, and this is the first reward that came for it
-            low, high = self.experiment.problem.rewards.range
-            if not low <= reward <= high:
-                outside = f"the reward {reward!r} is outside the range [{low:g}, {high:g}]"
-                raise InputError(outside, place=self._place(number))
+            # It does not count, so models need not allow it.
+            unit_reward(self.experiment.problem.rewards, reward, *self._place(number))
             self._note(LATE, number, now, reward)
         return self._status(number, "told" if REWARD in earlier else "late")
 
@@ -310,10 +316,10 @@ class Unit:
         # The number of the next decision is how many there have been.
         decisions = json.loads(self.agent.own_state())["next"]
         empty = self.experiment.new_agent(self.name, decisions)
-        # ``request.events``, found by `Store.find_events`, are all that the store has of the unit.
-        # The unit is erased already if that is one event, this transaction has none, and the agent
-        # knows nothing: then that event is a tombstone.
-        if len(request.events) > 1 or self.events or self.agent.own_state() != empty.own_state():
+        # ``request.events`` were found before this transaction: there may be newer ones. The unit
+        # is erased already if its last event is the tombstone.
+        events = [*self._outcomes(decisions), *self.events]
+        if not any(event.kind == ERASED and event.step == self.steps for event in events):
             self.agent, self._due, self._pending = empty, deque(), 0
             # What the store has of the unit counts no more for the rest of this transaction.
             self.begin({}, lambda number: ())
@@ -326,9 +332,9 @@ class Unit:
         wait = self.experiment.reward_wait
         if wait is None or not self._due:
             return
-        # The last decision was made ``wait`` before it expires. If that moment is in the future,
-        # the clock has gone back.
-        if self._due[-1][1] > now + wait + CLOCK_TOLERANCE:
+        # A decision was made ``wait`` before it expires. If that moment is in the future, the clock
+        # has gone back.
+        if max(time for _, time in self._due) > now + wait + CLOCK_TOLERANCE:
             self._due = cap_due(self._due, wait, now)
             self._note(CLOCK, self.steps + 1, now)
         while self._due and self._due[0][1] <= now:
