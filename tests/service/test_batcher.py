@@ -6,8 +6,10 @@ What becomes of single requests is tested with every store: tests/helpers/stores
 from __future__ import annotations
 
 import asyncio
+import gc
 import sqlite3
 import time
+import weakref
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import closing, contextmanager
@@ -441,17 +443,36 @@ def test_what_was_not_committed_is_not_remembered(
     assert [event.number for _, event in events(gate.store, experiment)] == [0, 1]
 
 
-def test_errors_of_a_unit_that_fails_later_stay_as_they_are(
+def test_nothing_that_a_unit_answered_before_it_failed_holds(
     gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     experiment = put(gate.store)
     monkeypatch.setattr(Unit, "pack", fail)
-    requests: list[Request] = [Tell(("u", 7), 1.0), Ask("u"), Ask("u", context="mobile")]
-    refused, failed, wrong = handle_together(gate.store, [(experiment, each) for each in requests])
-    assert "7" in str(refused)
-    assert "server's log" in str(failed)
-    assert "mobile" in str(wrong)
+    requests = [Ask("u"), Tell(("u", 0), 1.0), Tell(("u", 0), 0.0), Ask("u", context="mobile")]
+    *failed, wrong = handle_together(gate.store, [(experiment, each) for each in requests])
+    # The second reward conflicted with the first one, of which nothing is written.
+    assert ["server's log" in str(each) for each in failed] == [True] * 3
+    assert "mobile" in str(wrong)  # was refused before any step
     assert events(gate.store, experiment) == []
+
+
+def test_a_unit_that_is_remembered_does_not_keep_its_transaction(gate: Gate) -> None:
+    begun = list[weakref.ref[Transaction]]()
+    transaction = gate.store.transaction
+
+    @contextmanager
+    def watched(wanted: Wanted) -> Iterator[Transaction]:
+        with transaction(wanted) as opened:
+            begun.append(weakref.ref(opened))
+            yield opened
+
+    gate.store.transaction = watched  # type: ignore[method-assign]
+    experiment, recent = put(gate.store), Recent()
+    for name in ("u", "v"):
+        handle_together(gate.store, [(experiment, Ask(name, "key"))], recent)
+    gc.collect()
+    assert len(begun) == 2
+    assert not any(each() for each in begun)
 
 
 def fail(unit: Unit) -> str:
@@ -472,7 +493,7 @@ def test_five_thousand_units_are_remembered_unless_another_number_is_given() -> 
     experiment: Any = SimpleNamespace(id=1, stamp="stamp")
     recent, row = Recent(), UnitRow(1, 3, "state")
     for n in range(5002):
-        unit: Any = SimpleNamespace(experiment=experiment, steps=3)
+        unit: Any = SimpleNamespace(experiment=experiment, steps=3, begin=lambda *_: None)
         recent.keep((1, f"u{n}"), "state", unit)
     kept = [n for n in range(5002) if recent.take(experiment, f"u{n}", row)]
     assert kept == list(range(2, 5002))

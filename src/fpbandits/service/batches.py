@@ -10,7 +10,6 @@ gets a `StaleError`. An answer does not depend on requests for other units in it
 from __future__ import annotations
 
 import logging
-import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -42,7 +41,8 @@ class Recent:
 
     A cached unit is used only if the store still has the very text into which it was packed, as
     many steps, and the same edition of the experiment: so it does not matter what another server
-    has changed. It is taken out to be stepped, and kept again once its change is committed.
+    has changed. It is taken out to be stepped, and kept again once its change is committed. One that
+    did not change, or failed, is dropped.
     """
 
     def __init__(self, most: int = MOST_RECENT) -> None:
@@ -58,6 +58,7 @@ class Recent:
 
     def keep(self, unit_key: UnitKey, state: str, unit: Unit) -> None:
         """Cache a unit that the store now has in this state, in place of the oldest if need be."""
+        unit.begin({}, _nothing)  # or the transaction would be kept too, with all its rows
         self._units[unit_key] = state, unit
         if len(self._units) > self._most:
             del self._units[next(iter(self._units))]
@@ -91,11 +92,12 @@ def handle_together(
     """
     recent = Recent() if recent is None else recent
     stamps = {experiment.stamp for experiment, _ in work}
+    # The experiments have passed `Experiment.check_serving`: each is open or closed.
     requests = [_checked(experiment, request) for experiment, request in work]
     asked, touched, request_keys = set[UnitKey](), set[UnitKey](), set[tuple[UnitKey, str]]()
     for (experiment, request), checked in zip(work, requests, strict=True):
         unit_key = experiment.id, request.unit
-        # All units are locked. The store adds missing rows of ``asked`` only: units with an `Ask`
+        # All units are locked, for simplicity those of refused requests too. The store adds missing rows of ``asked`` only: units with an `Ask`
         # that passed its checks, in an open experiment.
         if isinstance(checked, Ask) and experiment.status == OPEN:
             asked.add(unit_key)
@@ -105,8 +107,7 @@ def handle_together(
         if isinstance(checked, Ask) and checked.key is not None:
             request_keys.add((unit_key, checked.key))
     wanted = Wanted(sorted(stamps), sorted(asked), sorted(touched - asked), sorted(request_keys))
-    with warnings.catch_warnings(), store.transaction(wanted) as transaction:
-        warnings.simplefilter("ignore")  # agents warn people who call them from Python
+    with store.transaction(wanted) as transaction:
         batch = _Batch(transaction, recent)
         outcomes: list[Outcome] = []
         for (experiment, _), checked in zip(work, requests, strict=True):
@@ -123,13 +124,18 @@ def handle_together(
             for unit_key, change in changes.items()
             for event in change.events
         )
-    # Nothing is written of a unit that failed: what it answered before its failure does not hold.
+    # Nothing is written of a unit that failed: what its steps answered before does not hold.
     return [
         outcome
-        if isinstance(outcome, Error)
+        if outcome is checked or isinstance(outcome, StaleError)
         else batch.failed.get((experiment.id, request.unit), outcome)
-        for (experiment, request), outcome in zip(work, outcomes, strict=False)
+        for (experiment, request), checked, outcome in zip(work, requests, outcomes, strict=False)
     ]
+
+
+def _nothing(number: int) -> Sequence[Event]:
+    """Return no events: those of a unit that the store does not have."""
+    return ()
 
 
 def _checked(experiment: Experiment, request: Request) -> Request | InputError:
@@ -159,7 +165,8 @@ class _Batch:
 
     def serve(self, experiment: Experiment, request: Request | InputError) -> Outcome:
         """Step the unit of a request, and return the answer or the error."""
-        # This comes first: an `InputError` found by another edition means nothing.
+        # This comes first: under the same name there may now be an experiment with other arms and
+        # contexts, and what was checked means nothing.
         if experiment.stamp not in self._transaction.current:
             return StaleError.of(experiment.name)
         if isinstance(request, InputError):
@@ -171,12 +178,12 @@ class _Batch:
             if unit_key not in self.units:
                 self.units[unit_key] = self._unit(experiment, request.unit)
             return self.units[unit_key].step(request, self._transaction.now)
-        except InputError as error:  # the unit is as it was before the request
+        except InputError as error:  # nothing has changed but what was due
             return error
         except UnavailableError:  # the store's: it concerns all units
             raise
-        except Exception as error:
-            return self._fail(unit_key, error)
+        except Exception as error:  # also a `StorageError`: the state of this unit is damaged
+            return self._fail(experiment, request.unit, error)
 
     def changes(self) -> dict[UnitKey, Change]:
         """Pack the units with new events, but for those that failed, or fail to be packed."""
@@ -186,28 +193,27 @@ class _Batch:
                 try:
                     changes[unit_key] = Change.of(self._transaction.rows[unit_key].id, unit)
                 except Exception as error:
-                    self._fail(unit_key, error)
+                    self._fail(unit.experiment, unit.name, error)
         return changes
 
-    def _fail(self, unit_key: UnitKey, error: Exception) -> Error:
+    def _fail(self, experiment: Experiment, unit_name: str, error: Exception) -> Error:
         """Log the failure of a unit; return the error that its requests get."""
-        experiment_id, unit_name = unit_key
-        extra = {"experiment": experiment_id, "detail": f"unit {unit_name!r}"}
+        extra = {"experiment": experiment.name, "detail": f"unit {unit_name!r}"}
         _logger.error("a unit failed", exc_info=error, extra=extra)
         failed = Error("an internal error stopped this unit's request; see the server's log")
-        self.failed[unit_key] = failed
+        self.failed[experiment.id, unit_name] = failed
         return failed
 
     def _unit(self, experiment: Experiment, unit_name: str) -> Unit:
         """Return a unit to be stepped: from the cache, from its row, or an empty one.
 
         Every unit that may make a decision in this batch has a row. One without a row refuses every
-        request, so it is not written.
+        request but an `Expire`, which does nothing: so it is not written.
         """
         transaction, unit_key = self._transaction, (experiment.id, unit_name)
         row = transaction.rows.get(unit_key)
         if row is None:
-            return Unit(experiment, unit_name, 0, None, {}, lambda decision: ())
+            return Unit(experiment, unit_name, 0, None, {}, _nothing)
 
         def resolutions(decision: int) -> Sequence[Event]:
             return transaction.resolutions(row.id, decision)

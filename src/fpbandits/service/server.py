@@ -7,6 +7,7 @@ import logging
 import math
 import signal
 import socket
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from threading import Timer
@@ -88,6 +89,9 @@ def run_server(
                 stop.daemon = True
                 stop.start()
 
+        # Agents warn people who call them from Python. (A filter for a while, as in `report`, is not
+        # safe among threads: here it comes upon this one.)
+        warnings.simplefilter("ignore")
         ready(address)
         gc.set_threshold(_GARBAGE_THRESHOLD)
         gc.freeze()  # objects made so far stay, and need not be searched again
