@@ -448,7 +448,12 @@ def test_nothing_that_a_unit_answered_before_it_failed_holds(
 ) -> None:
     experiment = put(gate.store)
     monkeypatch.setattr(Unit, "pack", fail)
-    requests = [Ask("u"), Tell(("u", 0), 1.0), Tell(("u", 0), 0.0), Ask("u", context="mobile")]
+    requests: list[Request] = [
+        Ask("u"),
+        Tell(("u", 0), 1.0),
+        Tell(("u", 0), 0.0),
+        Ask("u", context="mobile"),
+    ]
     *failed, wrong = handle_together(gate.store, [(experiment, each) for each in requests])
     # The second reward conflicted with the first one, of which nothing is written.
     assert ["server's log" in str(each) for each in failed] == [True] * 3

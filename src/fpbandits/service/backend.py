@@ -1,7 +1,9 @@
 """`Backend`: a store and its experiments, for an event loop that must not wait for either.
 
 Requests that change units go through the `Batcher`. All other calls of the store, and preparing
-experiments, are done in threads. What takes longer than ``patience`` is an `UnavailableError`.
+experiments, are done in threads. Each wait for the store, or for work that is shared, ends after
+``patience`` with an `UnavailableError`; the work itself goes on. Making an experiment and `ready`
+have times of their own.
 """
 
 from __future__ import annotations
@@ -15,11 +17,10 @@ from functools import partial
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
-from fpbandits.errors import ConflictError, Error, InputError, StorageError, UnavailableError, quote
+from fpbandits.errors import ConflictError, Error, StorageError, UnavailableError, quote
 from fpbandits.service.adopt import adopt
 from fpbandits.service.batcher import Batcher, logged_failure
 from fpbandits.service.batches import Outcome
-from fpbandits.service.beliefs import beliefs, seen
 from fpbandits.service.experiment import (
     CLOSED,
     DELETING,
@@ -30,7 +31,7 @@ from fpbandits.service.experiment import (
     checked_experiment,
     same_definition,
 )
-from fpbandits.service.messages import Request, short_name
+from fpbandits.service.messages import Request, is_name
 from fpbandits.service.metrics import Metrics
 from fpbandits.service.report import Report, report
 from fpbandits.service.settings import Settings
@@ -39,33 +40,33 @@ from fpbandits.service.step import CLOSED as CLOSED_EVENT
 from fpbandits.service.step import REOPENED, Answer
 from fpbandits.service.store import StaleError, Store
 from fpbandits.service.sweep import sweep
-from fpbandits.service.unit_state import unpack_unit
 
 _MOST_CALLS = 500
-"""Calls of the store that may be under way, beside those of the batcher."""
+"""Calls by `Backend.call_store` that may be under way, or wait for a thread."""
 
 _MOST_CREATING = 8
-"""New experiments that may wait to be prepared."""
+"""New experiments that may be prepared, or wait for it, at a time."""
 
 _CREATING_SECONDS = 100.0
-"""Seconds that preparing a new experiment may take: with very many models its policy is compiled
-first. `Client` waits a little longer than this."""
+"""Seconds that a new experiment may wait until it is prepared: with very many models its policy is
+compiled first. `Client` waits a little longer than this."""
 
 _MOST_REPORTED = 2_000
 """Units whose states a report reads."""
 
 _REPORT_SECONDS = 60.0
-"""Seconds for which a finished report is used again."""
+"""Seconds from its beginning for which a finished report is used again."""
 
 _READY_SECONDS = 1.5
-"""Seconds that a test write may take in a server that is ready."""
+"""Seconds for which `Backend.ready` waits for a test write."""
 
 _TEST_SECONDS = 1.0
 """Seconds between two test writes."""
 
 _THREADS = {"load": 2, "create": 1, "change": 1, "delete": 1, "report": 1}
 """Threads by kind of long work. load: prepare stored experiments; create: prepare new ones; change:
-adopt a revision, erase a unit; delete: delete an experiment; report: report on one."""
+adopt a revision, find a unit's events to erase; delete: delete an experiment; report: report on
+one."""
 
 _logger = logging.getLogger("fpbandits.service")
 
@@ -110,7 +111,10 @@ class Backend:
 
     @asynccontextmanager
     async def running(self, app: object = None) -> AsyncIterator[None]:
-        """Serve as long as the application runs; then finish the batch, and drop all other work."""
+        """Serve as long as the application runs; then serve what is queued, and close the store.
+
+        Long work that has not begun is dropped. ``app`` is what Starlette passes.
+        """
         settings = self._settings
         self.batcher = Batcher(
             self.store,
@@ -131,13 +135,14 @@ class Backend:
             await self.batcher.close()
             for pool in self._pools.values():
                 pool.shutdown(wait=False, cancel_futures=True)
-            self.store.close()
+            self.store.close()  # this may wait for who reads; nothing else is left to do
 
     async def submit(self, experiment: Experiment, requests: Sequence[Request]) -> list[Outcome]:
         """Serve requests of an experiment, and return an answer or an error for each.
 
+        An error that concerns all of them is raised.
         Those that are refused because the experiment has changed in the store are tried once more,
-        with the experiment as it is now.
+        with the experiment as it is now; then each gets the error.
         """
         try:
             experiment.check_serving()
@@ -159,7 +164,7 @@ class Backend:
         return outcomes
 
     async def ready(self) -> None:
-        """Raise an error unless a test write succeeds. It goes by the batcher, as decisions do."""
+        """Raise an error unless a test write by the batcher succeeds, or while the server stops."""
         loop = asyncio.get_running_loop()
         if self.stopping or self.draining:
             raise _StoppingError("the server is stopping")
@@ -179,6 +184,7 @@ class Backend:
         self._calls.add(calling)  # a thread cannot be stopped: it counts until it is done
         calling.add_done_callback(self._calls.discard)
         with _store_failures():
+            # These words are for the log.
             return await self._in_time(calling, "the store takes too long")
 
     async def _work(self, kind: str, call: Callable[..., _T], *arguments: Any) -> _T:
@@ -190,12 +196,13 @@ class Backend:
     async def _in_time(
         self, work: asyncio.Future[_T], late: str, patience: float | None = None
     ) -> _T:
-        """Wait for a result, for a while; after that the work goes on unobserved."""
+        """Wait for a result, for a while; after that the work goes on."""
         # asyncio would log an exception that nobody has read: this reads it.
         work.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
             return await asyncio.wait_for(asyncio.shield(work), patience or self._settings.patience)
         except TimeoutError:
+            work.add_done_callback(_log_defect)
             raise UnavailableError(f"{late}: try again") from None
 
     async def _once(
@@ -231,12 +238,13 @@ class Backend:
         """Prepare an experiment of the store, and remember it."""
         prepared = await self._work("load", _prepare, kept)
         experiment = prepared.with_most_pending(self._settings.most_pending)
+        # If another call has cached a newer edition meanwhile, `submit` will renew this one.
         self._experiments[kept.name] = experiment
         return experiment
 
     def read_kept(self, name: str) -> Kept:
         """Return an experiment as the store keeps it; this blocks, so call it in a thread."""
-        kept = self.store.experiment(name) if _is_name(name) else None
+        kept = self.store.experiment(name) if is_name(name) else None
         if kept is None:
             reason = f"unknown experiment {quote(name)}: PUT /v1/experiments/… makes one"
             raise MissingError(reason, about=(("experiment", name),))
@@ -267,7 +275,10 @@ class Backend:
         return kept, new
 
     def _add(self, wanted: Experiment) -> tuple[Kept, bool]:
-        """Add an experiment to the store, unless there is one of its name or there are too many."""
+        """Add an experiment to the store, unless there is one of its name or there are too many.
+
+        If several are added at once there may be a few more than the most.
+        """
         kept = self.store.experiment(wanted.name)
         if kept is not None:
             return kept, False
@@ -289,12 +300,12 @@ class Backend:
 
     async def adopt(self, name: str) -> Kept:
         """Switch an experiment to this software's revision of its policy's rule."""
-        await self.call_store(self.read_kept, name)  # raises an error if there is none
+        await self.call_store(self.read_kept, name)  # a `MissingError` if there is none
         call = partial(adopt, self.store, name, self._stop_if_stopping)
         return await self._once("adopted", name, work=lambda: self._work("change", call))
 
     def _stop_if_stopping(self, *progress: int) -> None:
-        """Raise an error, to end long work, if the server is being stopped."""
+        """Raise an error, to end long work, if the server is being stopped; told of progress."""
         if self.stopping:
             raise _StoppingError("the server is stopping")
 
@@ -313,24 +324,27 @@ class Backend:
                 raise outcome
             return outcome
 
-        if not _is_name(unit):
+        if not is_name(unit):
             raise unknown_unit(unit)
         return await self._once("erased", name, unit, work=work)
 
     async def delete(self, name: str) -> Answer:
         """Delete an experiment with its log; if that is interrupted, another call finishes it."""
-        await self.call_store(self.read_kept, name)  # raises an error if there is none
+        kept = await self.call_store(self.read_kept, name)
 
         async def work() -> Answer:
-            await self._work("delete", self._delete, name)
+            await self._work("delete", self._delete, kept)
             self._experiments.pop(name, None)
+            self._reports.pop(name, None)
             return {"name": name, "status": "deleted"}
 
         return await self._once("deleted", name, work=work)
 
-    def _delete(self, name: str) -> None:
+    def _delete(self, wanted: Kept) -> None:
         """Delete an experiment, in a thread."""
-        kept = self.read_kept(name)
+        kept = self.read_kept(wanted.name)
+        if (kept.id, kept.created) != (wanted.id, wanted.created):
+            return  # another server has deleted it, and this is a new one of the same name
         if kept.status != DELETING:
             kept = self.store.change_experiment(kept, DELETING)
         began = monotonic()
@@ -340,36 +354,30 @@ class Backend:
             sleep(monotonic() - began)
             self._stop_if_stopping()
             began = monotonic()
-        _logger.info("experiment deleted", extra={"experiment": name})
+        _logger.info("experiment deleted", extra={"experiment": kept.name})
 
     async def report(self, name: str) -> Report:
-        """Return a report on an experiment's present edition (`Stamp`), at most a minute old."""
+        """Return a report on an experiment's present edition (`Stamp`), begun a minute ago at most."""
         kept, loop = await self.call_store(self.read_kept, name), asyncio.get_running_loop()
         if name in self._reports:
-            made, stamp, latest = self._reports[name]
-            if loop.time() < made + _REPORT_SECONDS and stamp == kept.stamp:
+            began, stamp, latest = self._reports[name]
+            if loop.time() < began + _REPORT_SECONDS and stamp == kept.stamp:
                 return latest
 
         async def work() -> Report:
-            call = partial(report, self.store, name, most_units=_MOST_REPORTED)
+            call, began = partial(report, self.store, name, most_units=_MOST_REPORTED), loop.time()
             latest = await self._work("report", call)
-            self._reports[name] = loop.time(), kept.stamp, latest
+            self._reports[name] = began, kept.stamp, latest
             return latest
 
         return await self._once("reported on", str(kept.stamp), name, work=work)
 
-    def read_unit(
-        self, experiment: Experiment, unit: str, context: str | None, error: float
-    ) -> dict[str, Any]:
-        """Return all that is known of a unit as of its last event; call this in a thread.
 
-        ``error`` is the probability with which the unit's verdict, its best arm, may be wrong.
-        """
-        row = self.store.unit((experiment.id, unit)) if _is_name(unit) else None
-        if row is None or row.state is None:  # a row without a state: all its requests were refused
-            raise unknown_unit(unit)
-        agent, _ = unpack_unit(experiment, unit, row.state)
-        return {**seen(agent, unit), "events": row.steps, **beliefs(agent, context, error)}
+def _log_defect(done: asyncio.Future[Any]) -> None:
+    """Log what failed after somebody had given up waiting, unless it is an error of ours."""
+    error = None if done.cancelled() else done.exception()
+    if isinstance(error, Exception) and not isinstance(error, Error):
+        logged_failure(error)
 
 
 @contextmanager
@@ -381,14 +389,6 @@ def _store_failures() -> Iterator[None]:
         raise
     except (UnavailableError, StorageError) as error:
         raise logged_failure(error) from None
-
-
-def _is_name(text: str) -> bool:
-    """Tell whether an experiment or a unit may have this name: not every text may be stored."""
-    try:
-        return bool(short_name("it", text))
-    except InputError:
-        return False
 
 
 def _prepare(kept: Kept) -> Experiment:

@@ -41,8 +41,8 @@ class Recent:
 
     A cached unit is used only if the store still has the very text into which it was packed, as
     many steps, and the same edition of the experiment: so it does not matter what another server
-    has changed. It is taken out to be stepped, and kept again once its change is committed. One that
-    did not change, or failed, is dropped.
+    has changed. It is taken out to be stepped, and kept again once its change is committed. A unit
+    that did not change, or failed, is dropped.
     """
 
     def __init__(self, most: int = MOST_RECENT) -> None:
@@ -97,8 +97,8 @@ def handle_together(
     asked, touched, request_keys = set[UnitKey](), set[UnitKey](), set[tuple[UnitKey, str]]()
     for (experiment, request), checked in zip(work, requests, strict=True):
         unit_key = experiment.id, request.unit
-        # All units are locked, for simplicity those of refused requests too. The store adds missing rows of ``asked`` only: units with an `Ask`
-        # that passed its checks, in an open experiment.
+        # All units are locked, for simplicity those of refused requests too. The store adds missing
+        # rows of ``asked`` only: units with an `Ask` that passed its checks, in an open experiment.
         if isinstance(checked, Ask) and experiment.status == OPEN:
             asked.add(unit_key)
         else:
@@ -131,6 +131,13 @@ def handle_together(
         else batch.failed.get((experiment.id, request.unit), outcome)
         for (experiment, request), checked, outcome in zip(work, requests, outcomes, strict=False)
     ]
+
+
+def unit_failure(experiment: Experiment, unit_name: str, error: Exception) -> Error:
+    """Log the failure of a unit; return the error that its requests get."""
+    extra = {"experiment": experiment.name, "detail": f"unit {unit_name!r}"}
+    _logger.error("a unit failed", exc_info=error, extra=extra)
+    return Error("an internal error stopped this unit's request; see the server's log")
 
 
 def _nothing(number: int) -> Sequence[Event]:
@@ -198,9 +205,7 @@ class _Batch:
 
     def _fail(self, experiment: Experiment, unit_name: str, error: Exception) -> Error:
         """Log the failure of a unit; return the error that its requests get."""
-        extra = {"experiment": experiment.name, "detail": f"unit {unit_name!r}"}
-        _logger.error("a unit failed", exc_info=error, extra=extra)
-        failed = Error("an internal error stopped this unit's request; see the server's log")
+        failed = unit_failure(experiment, unit_name, error)
         self.failed[experiment.id, unit_name] = failed
         return failed
 

@@ -7,7 +7,31 @@ from typing import Any
 
 from fpbandits.agent.agent import Agent
 from fpbandits.errors import ConflictError
-from fpbandits.service.messages import decision_name
+from fpbandits.service.batches import unit_failure
+from fpbandits.service.experiment import Experiment
+from fpbandits.service.messages import decision_name, is_name
+from fpbandits.service.statuses import unknown_unit
+from fpbandits.service.store import Store
+from fpbandits.service.unit_state import unpack_unit
+
+
+def read_unit(
+    store: Store, experiment: Experiment, unit: str, context: str | None, error: float
+) -> dict[str, Any]:
+    """Return all that is known of a unit as of its last event; call this in a thread.
+
+    ``error`` is the probability with which the unit's verdict, its best arm, may be wrong.
+    """
+    row = store.unit((experiment.id, unit)) if is_name(unit) else None
+    if row is None or row.state is None:  # a row without a state: all its requests were refused
+        raise unknown_unit(unit)
+    if not experiment.is_current:
+        experiment.check_serving()  # an error that says what to do
+    try:
+        agent, _ = unpack_unit(experiment, unit, row.state)
+    except Exception as failure:  # its state is damaged; the store is well
+        raise unit_failure(experiment, unit, failure) from None
+    return {**seen(agent, unit), "events": row.steps, **beliefs(agent, context, error)}
 
 
 def seen(agent: Agent, unit: str) -> dict[str, Any]:

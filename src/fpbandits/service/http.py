@@ -29,6 +29,7 @@ from fpbandits.service import messages
 from fpbandits.service.backend import Backend
 from fpbandits.service.batcher import logged_failure
 from fpbandits.service.batches import Outcome
+from fpbandits.service.beliefs import read_unit
 from fpbandits.service.control import Control
 from fpbandits.service.logs import log_answer, request_id
 from fpbandits.service.messages import DEFINITION, EXPERIMENT, LOG_QUERY
@@ -321,7 +322,7 @@ async def _unit(backend: Backend, request: Request, name: str, unit: str) -> Res
     if context is not None:
         experiment.check_context(context)
     return _json(
-        await backend.call_store(backend.read_unit, experiment, unit, context, false_alarm)
+        await backend.call_store(read_unit, backend.store, experiment, unit, context, false_alarm)
     )
 
 

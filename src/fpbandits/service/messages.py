@@ -43,6 +43,14 @@ def short_name(owner: str, name: object) -> str:
     return checked_name(owner, name, most=LONGEST_NAME)
 
 
+def is_name(text: str) -> bool:
+    """Tell whether an experiment or a unit may have this name: not every text may be stored."""
+    try:
+        return bool(short_name("it", text))
+    except InputError:
+        return False
+
+
 def decision_name(unit: str, number: int) -> str:
     """Return the name of a unit's decision, as clients know it.
 

@@ -89,8 +89,8 @@ def run_server(
                 stop.daemon = True
                 stop.start()
 
-        # Agents warn people who call them from Python. (A filter for a while, as in `report`, is not
-        # safe among threads: here it comes upon this one.)
+        # Agents warn people who call them from Python. (Filters for a while, as in `report`, are
+        # not safe among threads: under this one that does not matter.)
         warnings.simplefilter("ignore")
         ready(address)
         gc.set_threshold(_GARBAGE_THRESHOLD)
