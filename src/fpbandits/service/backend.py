@@ -357,7 +357,7 @@ class Backend:
         _logger.info("experiment deleted", extra={"experiment": kept.name})
 
     async def report(self, name: str) -> Report:
-        """Return a report on an experiment's present edition (`Stamp`), begun a minute ago at most."""
+        """Return a report on an experiment's present edition, begun a minute ago at most."""
         kept, loop = await self.call_store(self.read_kept, name), asyncio.get_running_loop()
         if name in self._reports:
             began, stamp, latest = self._reports[name]
