@@ -237,10 +237,9 @@ class Agent(Saved):
     def plausible(self) -> dict[str, float]:
         """Return the models that fit the rewards, the best first, and by how many nats.
 
-        Each is judged by its own means, whatever the policy. The probability that the true model
-        is ever missing is at most the policy's ``false_alarm``, or one in a thousand. If the truth
-        moves, each is judged by the posterior, and that is the probability that the model that is
-        true at the next decision is missing; without a posterior no model fits.
+        Each is judged by its own means. The true one is ever missing with probability at most
+        ``false_alarm``, or one in a thousand (for revenue, whose tails are heavy, about that). If
+        the truth moves, that is of each decision, by the posterior: without one, none fits.
         """
         with self._lock:
             level = getattr(self.policy, "false_alarm", 0.0) or FALSE_ALARM

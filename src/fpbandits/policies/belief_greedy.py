@@ -63,6 +63,7 @@ class BeliefGreedy(LikelihoodPolicy):
     change_rate: float = 0.0
 
     name = "belief-greedy"
+    revision = 2
     contexts = Contexts.TOGETHER
     eligible = Eligible.MARKED
     leaps = False

@@ -24,7 +24,8 @@ probability 1/H.
 The leader is among these arms. It costs next to nothing, so as a rule it has the largest ratio as
 long as it tells anything of use, and what it tells for free is not bought. What only other arms
 tell is bought where a nat costs least. With contexts, the arms for all contexts are chosen jointly,
-to maximise V/c, where V and c are averages over contexts of the V_i and c_i of their arms.
+to maximise V/c, where V and c are averages over contexts, by their shares, of the V_i and c_i of
+their arms; g(θ) is such an average of what the leaders lose.
 ``docs/default.md`` has what is proven and how well it does.
 
 When models may be wrong, with ``false_alarm``: θ̂ is the likeliest of the models whose means fit
@@ -35,9 +36,10 @@ place of the leader, to check what θ̂ says of it (`fpbandits.policies.shared.d
 
 When the truth changes with probability ``change_rate`` before each play, the posterior leaks to the
 prior at that rate, and h is at most change_rate^{−(1+δ)/2}, which is t^{1+δ} (without κ) at t =
-1/√change_rate. If a model that was ruled out is tested again every 1/√change_rate plays, the tests
-cost as much as the changes that are missed (``docs/changing.md``). If the problem has transitions,
-p follows them, and the rate is that at which the chain forgets (`fpbandits.problem.chain`).
+1/√change_rate. A model that was ruled out has regained a belief of about n·change_rate after n
+plays, and is tested when that is about 1/h: after some 1/√change_rate plays. Then the tests cost as
+much as the changes that are missed (``docs/changing.md``). If the problem has transitions, p
+follows them, and the rate is that at which the chain forgets (`fpbandits.problem.chain`).
 """
 
 from __future__ import annotations
@@ -87,16 +89,19 @@ class Frugal(LikelihoodPolicy):
     kappa : float, default 10.0
         κ of h(t); above 0. A larger one explores more, from the first play on.
     horizon : float, default 0.0
-        How many decisions there will be, if that is known: h is what is left. 0: not known.
+        How many decisions there will be, if that is known: h is what is left, at least 1. 0: not
+        known.
     lifetime : float, default 0.0
         How many decisions there will be on average, if each may be the last: h is that. 0: not
         known.
     false_alarm : float, default 0.0
         The largest probability with which a right model may ever be ruled out; from 0 to below 1.
-        0: models are never given up, and misfits are only counted.
+        It holds while the truth stays, and only about for revenue, whose amounts have heavier tails
+        than normal rewards. 0: models are never given up, and misfits are only counted.
     trust : float, default 250.0
-        With false_alarm, arms that the models advise against are checked now and then, from play
-        trust·(K − 1)⁴ on, K the number of arms, or of pairs of a context and an arm; 0 or more.
+        With false_alarm, arms that the models advise against are checked now and then, after play
+        trust·(K − 1)⁴, K the number of arms, or of pairs of a context and an arm; 0 or more, and
+        less than 0.001 counts as 0.001.
     change_rate : float, default 0.0
         Probability, from 0 to 1, that the truth is drawn anew from the prior before a play. If it
         is above 0, the problem's transitions are ignored. 0: the truth moves by the transitions, or
@@ -118,14 +123,17 @@ class Frugal(LikelihoodPolicy):
     change_rate: float = 0.0
 
     name = "frugal"
-    revision = 3
+    revision = 4
     contexts = Contexts.TOGETHER
     eligible = Eligible.MARKED  # in ``theta``: other arms have an infinite expected loss
-    # B(θ°): the models that agree with the truth θ° on its best arm, but have another best arm.
+    # If no options but delta > 0 and kappa are set. B(θ°): the models that agree with the truth θ°
+    # on its best arm, but have a better arm.
     guarantee = "O(log T), bounded where B(θ°) is empty and one arm is best"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.kappa == 0:
+            raise InputError("kappa is 0: with h = 0 nothing would be worth its cost").at(self.name)
         if self.horizon > 0 and self.lifetime > 0:
             raise InputError("horizon= and lifetime= both say how long: give one").at(self.name)
 
@@ -133,9 +141,9 @@ class Frugal(LikelihoodPolicy):
         values = self.prepared_values(problem)
         # Here, costs are those of rewards to models, −ln of their likelihoods. With a change rate,
         # `theta` has large ones in place of infinite ones, so that a model can become likely again
-        # after a reward that it rules out. Divergences need the true costs.
-        without_stand_ins = replace(self, change_rate=0.0).theta(problem)
-        values["cost"], values["expected"] = reward_costs(without_stand_ins, problem)
+        # after a reward that it rules out. Divergences have stand-ins of their own.
+        with_infinity = replace(self, change_rate=0.0).theta(problem)
+        values["cost"], values["expected"] = reward_costs(with_infinity, problem)
         values["trusted_until"] = trusted_until(self.trust, problem.pairs)
         values["shares"] = np.array(problem.shares or (1.0,))
         # ``values`` also has ``trust``, and the options of a policy that builds on this one.
@@ -170,10 +178,15 @@ class Frugal(LikelihoodPolicy):
         value = now.value[first : first + len(problem.arms)] * problem.rewards.width
         _, t = workspace.decided
         h = h_of(prepared, int(t))
+        what, it, its = "the arm that tells", "it loses", "its"
+        if problem.contexts:
+            what, it, its = "the arms, one per context, that together tell", "they lose", "their"
         rule = (
-            "plays the arm that tells most for what it loses, if its information value times "
-            f"{h:.4g} is at least its expected loss, else the best arm of the likeliest model"
+            f"plays {what} most for what {it}, if {its} information value times {h:.4g} is at "
+            f"least {its} expected loss, else the best arm of the likeliest model"
         )
+        if prepared.alarm > 0:
+            rule += ", unless an arm that the models advise against is due for a check"
         return Reasons(rule, {"information value": value}, now.posterior.copy())
 
     @staticmethod
@@ -209,13 +222,15 @@ def _decide(
     weigh(theta, state, fit)
     # If the truth moves by transitions, no single model need fit all rewards: misfits are not
     # counted, and `LikelihoodPolicy.changes` has refused a false_alarm. With a change_rate that the
-    # user gives, a false_alarm is allowed; its test still uses all rewards, old ones too.
+    # user gives, a false_alarm is allowed: its test uses all rewards, old ones too, so that right
+    # models are given up once a change shows.
     moves = prepared.chain is not None
     if not moves and gives_up(theta, prepared.alarm, state, fit, work.cycle):
         return False  # IMED has put its arm into the cycle, for one play
     if prepared.alarm > 0:
         mark_unfit(theta, state, prepared.alarm, fit, work.unfit)
-    # This turns the deficits in ``fit.deficit`` into −ln of beliefs.
+    # This turns the deficits in ``fit.deficit`` into −ln of beliefs; with a chain, which does not
+    # need them, it puts these in their place.
     believe(theta, theta.prior, state, fit.deficit, prepared.change_rate, prepared.chain)
     h, context = h_of(prepared, t), state.counters[CONTEXT]
     hat = fill_posterior(fit.deficit, cutoff(h), now.posterior, work.unfit)

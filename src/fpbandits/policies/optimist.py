@@ -119,8 +119,8 @@ class Optimist(LikelihoodPolicy):
     offset : float, default 0.7
         b of that threshold, 0 or more: the same from the first play on.
     false_alarm : float, default 0.0
-        With which probability, at most, right models may ever be given up, below 1. 0: models are
-        never given up, and misfits are only counted.
+        With which probability, at most, right models may ever be given up, below 1; see `Frugal`.
+        0: models are never given up, and misfits are only counted.
     change_rate : float, default 0.0
         Probability that the truth is drawn anew from the prior before a play, from 0 to 1, in place
         of the problem's transitions. 0: it moves by these, and without any it never changes.
@@ -136,7 +136,7 @@ class Optimist(LikelihoodPolicy):
     change_rate: float = 0.0
 
     name = "optimist"
-    revision = 2
+    revision = 3
     contexts = Contexts.TOGETHER
     eligible = Eligible.MARKED
     prepared_type = OptimistData

@@ -85,6 +85,7 @@ class ThompsonTheta(LikelihoodPolicy):
     change_rate: float = 0.0
 
     name = "thompson-theta"
+    revision = 2
     knows = "Θ: what every arm pays under every model; optionally a prior"
     guarantee = "O(log T) with high probability (Gopalan et al. 2014)"
     randomised = True

@@ -71,6 +71,23 @@ def test_a_model_that_was_impossible_comes_back(kind: Any, likelihood: str, laws
         belief = 0.95 * belief / belief.sum() + 0.05 * start
 
 
+@pytest.mark.parametrize("kind", [Frugal, BeliefGreedy, ThompsonTheta])
+@pytest.mark.parametrize("contexts", [(), ("mobile", "desktop")])
+def test_a_model_that_was_ruled_out_comes_back(kind: Any, contexts: tuple[str, ...]) -> None:
+    rows = [[1.0, 0.5], [0.0, 0.5]]
+    means = [[row] * len(contexts) for row in rows] if contexts else rows
+    problem = Problem.bernoulli(means, contexts=contexts or None)
+    agent, belief = Agent(problem, kind(change_rate=0.01)), np.full(2, 0.5)
+    for number, reward in enumerate([1] * 5 + [0] * 5 + [1] * 5):
+        context = contexts[number % 2] if contexts else None
+        decision = agent.follow("arm1", context)
+        found = np.exp(-np.array(agent.state()["beliefs"][:2]))
+        np.testing.assert_allclose(found / found.sum(), belief, rtol=1e-9)
+        agent.tell(decision, reward)
+        belief = belief * [reward, 1 - reward]
+        belief = 0.99 * belief / belief.sum() + 0.005
+
+
 def test_agents_that_kept_an_infinite_cost_forget_it() -> None:
     problem = Problem.bernoulli([[1.0, 0.5], [0.2, 0.5]])
     agent = Agent(problem, ThompsonTheta(change_rate=0.05))

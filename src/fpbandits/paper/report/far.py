@@ -1,4 +1,4 @@
-"""Figures beyond the paper's horizons: long runs, and where FP-UCB meets UCB1 and Thompson."""
+"""Figures that the paper does not have: long runs, and where FP-UCB meets UCB1 and Thompson."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def meeting_text(material: Material) -> str:
     """Say when Thompson sampling's regret, lower at first, would be as large as FP-UCB's.
 
-    The setting is that of 24 permutations.
+    The setting is that of 24 permutations, in which it is lower still at the end of the runs.
     """
     log = material.meeting("permutations")
     return "only beyond T = 10¹⁰⁰" if log > 100 else f"near T = {as_written(power_text(log))}"
@@ -46,7 +46,8 @@ def five_problems(
 def rivals(material: Material) -> Figure:
     """Mark the mean regret of four policies at T = 10¹², which the runs of all four reach.
 
-    A policy has as many runs in every setting.
+    A policy has the same number of runs in every setting; Thompson sampling has as many as FP-UCB,
+    and UCB1 as frugal.
     """
     title = "Mean regret at T = 10¹²"
     figure, axes = drawing.canvas(title, x="regret (log scale)", y="", height=3.9)
@@ -65,9 +66,12 @@ def rivals(material: Material) -> Figure:
 
 
 def late_logarithm(material: Material) -> Figure:
-    """Draw the growth of regret, decade by decade, in the last of the five settings."""
+    """Draw the growth of FP-UCB's regret, decade by decade, in the last of the five settings.
+
+    It stands still for decades before it becomes logarithmic.
+    """
     title = SETTINGS["grid-4"].title
-    figure, axes = drawing.canvas(title, y="growth per unit of ln t (log scale)")
+    figure, axes = drawing.canvas(title, y="growth per unit of ln t (log scale above 0.1)")
     result, case = material.result("grid-4", "fp-ucb", "far"), material.case("grid-4")
     powers = range(2, 15)
     slopes = [material.slope("grid-4", "fp-ucb", 10**p, 10 ** (p + 1), "far") for p in powers]
@@ -80,8 +84,7 @@ def late_logarithm(material: Material) -> Figure:
         linewidth=1.6,
         label="FP-UCB",
     )
-    # Theorem 1 without the slips of its proof; Theorem 2 where every arm may be played to tell
-    # models apart, not only the arms of A, which are best under some model.
+    # The theorems without their slips. In this setting the printed ones have the same coefficients.
     upper, lower = case.theorem1.corrected.log_coefficient, case.theorem2.all_arms.coefficient
     axes.axhline(upper, color=drawing.GREY, linestyle="--", label="Theorem 1: at most, in the end")
     axes.axhline(lower, color=drawing.GREY, linestyle=":", label="Theorem 2: at least, in the end")
@@ -96,8 +99,8 @@ def late_logarithm(material: Material) -> Figure:
 def crossing(material: Material) -> Figure:
     """Draw UCB1's regret minus FP-UCB's, and mark where their means cross.
 
-    They cross within the paper's horizon, so the ``near`` runs are used, which are recorded at more
-    times than the ``far`` ones. With two models FP-UCB is ahead from the start, so these settings
+    They cross before T = 10⁶, so the ``near`` runs are used, which are recorded at more times than
+    the ``far`` ones. With two models FP-UCB is ahead from the start, so these settings
     are left out. The others have the same horizon and runs.
     """
     figure, axes = drawing.canvas("UCB1's regret minus FP-UCB's", y="difference in regret")
@@ -114,7 +117,7 @@ def crossing(material: Material) -> Figure:
     result = material.result(name, "fp-ucb", "near")
     axes.axhline(0, color=drawing.GREY, linewidth=1)
     axes.set(xscale="log", xlim=(10, result.horizon))
-    axes.set_ylim(bottom=1.75 * lowest)
+    axes.set_ylim(bottom=1.75 * lowest)  # room for the legend
     return drawing.finish(figure, axes, drawing.run_caption(result), loc="lower left", ncols=1)
 
 
@@ -132,10 +135,10 @@ def permutations(material: Material) -> Figure:
 
 
 def meets_thompson(material: Material) -> Figure:
-    """Draw FP-UCB and Thompson sampling, extrapolated until they meet.
+    """Draw FP-UCB and Thompson sampling on the 24 permutations, extrapolated until they meet.
 
-    FP-UCB's regret is bounded here, and is drawn as constant. Thompson sampling's grows like ln t,
-    a straight line.
+    As in `Material.meeting`, FP-UCB's regret, which is bounded there, stays as it is, and Thompson
+    sampling's grows at its long-run rate, a straight line over ln t.
     """
     curves = drawing.curves_of(material, "permutations", ("fp-ucb", "thompson"), "far")
     figure, axes = drawing.draw_over_log_time(SETTINGS["permutations"].title, curves)
@@ -146,5 +149,5 @@ def meets_thompson(material: Material) -> Figure:
     axes.plot(times, [ours, ours], "--", color=BLUE, linewidth=1.5)
     axes.plot([10**log], [ours], "o", color="0.2", markersize=6, label=meeting_text(material))
     axes.set_xlim(1, 10 ** (log + 1))
-    axes.set_ylim(top=1.4 * ours)
+    axes.set_ylim(top=1.4 * ours)  # room for a legend of two rows
     return drawing.finish(figure, axes, drawing.run_caption(curves["fp-ucb"]), ncols=2)

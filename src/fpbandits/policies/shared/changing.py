@@ -40,9 +40,10 @@ def without_infinity(theta: Theta) -> Theta:
 
     `follow` takes differences of sums over all rewards, and infinity would hide all later rewards.
     """
-    base, cost = (np.where(c >= IMPOSSIBLE, 700.0, c) for c in (theta.base, theta.cost))
+    costs = theta.win, theta.loss, theta.base, theta.cost
+    win, loss, base, cost = (np.where(c >= IMPOSSIBLE, 700.0, c) for c in costs)
     levels = theta.levels if theta.normal else theta.levels.clip(1e-300, 1 - 1e-16)
-    return theta._replace(levels=levels, base=base, cost=cost)
+    return theta._replace(levels=levels, win=win, loss=loss, base=base, cost=cost)
 
 
 @jitted

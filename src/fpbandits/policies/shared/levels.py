@@ -1,8 +1,8 @@
 """Θ by level, for policies that look at every model.
 
-As a rule an arm has few different laws (reward distributions) under all models: its *levels*. What
-depends on an arm's law is computed once per level, and looked up for every model. For a policy that
-looks at means alone, a level is a distinct mean.
+As a rule an arm has only a few different laws (reward distributions) over all models: its *levels*.
+What depends on an arm's law is computed once per level, and looked up for every model. For a policy
+that looks at means alone, a level is a distinct mean.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ class Theta(NamedTuple):
         ``cost``. Otherwise it is computed from the plays and the sum of rewards of each arm: since
         the policy looks at means alone, or since these are sufficient (Bernoulli rewards).
     normal
-        Whether rewards are normal, scaled to deviation ½. They have no range; others are in [0, 1].
+        Whether means are judged as those of normal rewards of deviation ½: rewards have no range.
+        They are normal, scaled to this deviation, or revenue, of which it is the largest one. Other
+        rewards are in [0, 1].
     arms
         How many arms there are. Below, an index ``arm`` runs over pairs if there are contexts: all
         arms in the first context, then all in the second, and so on.
@@ -44,11 +46,12 @@ class Theta(NamedTuple):
     prior
         By model, −ln of its prior probability, shifted so that the smallest is 0.
     levels, counts
-        levels[arm, level] is the mean. counts[arm] is how many levels the arm has: further entries
-        are unused.
+        levels[arm, level] is the mean, ascending; levels by law may differ in their costs alone.
+        counts[arm] is how many levels the arm has: further entries are unused.
     win, loss
         [arm, level]: the cost of a reward of 1, and of 0: −ln of its likelihood under a model that
-        gives the arm this level. Empty where models are weighed ``by_law``, or rewards are normal.
+        gives the arm this level. Empty where models are weighed ``by_law``, or rewards have no
+        range.
     base, cost
         [arm, level] and [arm, level, k]: what a play, and one unit of each statistic, costs in
         nats; see `fpbandits.families.base`. Empty where models are not weighed ``by_law``.
@@ -72,7 +75,10 @@ class Theta(NamedTuple):
 
 
 def theta(problem: Problem, *, by_law: bool = False) -> Theta:
-    """Sort the laws of Θ into levels: by their means, or ``by_law`` by mean, base and costs."""
+    """Sort the laws of Θ into levels: by their means, or ``by_law`` by mean, base and costs.
+
+    If sums of rewards suffice (Bernoulli), means are all there is, and `Theta.by_law` is False.
+    """
     means = problem.rewards.unit_means  # [θ, arm], moved to [0, 1] if rewards have a range
     by_context = means.reshape(len(means), -1, len(problem.arms))
     is_best = by_context >= by_context.max(axis=2, keepdims=True) - TOLERANCE
@@ -82,7 +88,7 @@ def theta(problem: Problem, *, by_law: bool = False) -> Theta:
         laws = np.concatenate([laws, costs[0][:, :, np.newaxis], costs[1]], axis=2)
     by_arm = [_distinct(laws[:, arm]) for arm in range(laws.shape[1])]
     counts = np.array([len(levels) for levels, _ in by_arm], np.int64)
-    # Unused entries are ½, which is a mean whose logarithms are finite.
+    # Unused entries are ½: whoever computes with the whole table gets finite numbers there.
     table = np.full((len(by_arm), counts.max(), laws.shape[2]), 0.5)
     for row, (laws_of_arm, _) in zip(table, by_arm, strict=True):
         row[: len(laws_of_arm)] = laws_of_arm
@@ -94,9 +100,10 @@ def theta(problem: Problem, *, by_law: bool = False) -> Theta:
         with np.errstate(divide="ignore"):
             win = np.minimum(-np.log(levels), IMPOSSIBLE)
             loss = np.minimum(-np.log1p(-levels), IMPOSSIBLE)
+    # Row by row in memory, as compiled code wants all arrays.
     return Theta(
         by_law=costs is not None,
-        normal=not problem.rewards.bounded,  # only normal rewards have no range
+        normal=not problem.rewards.bounded,
         arms=len(problem.arms),
         eligible=np.ones(means.shape[1], bool),
         best=np.ascontiguousarray(is_best.argmax(axis=2).T, np.int64),
@@ -114,7 +121,10 @@ def theta(problem: Problem, *, by_law: bool = False) -> Theta:
 
 
 def restricted(theta: Theta, context: int, among: Sequence[int]) -> Theta:
-    """Return Θ for a decision among some arms in a context: its best arms are the best of these."""
+    """Return Θ for a decision among some arms in a context: its best arms are the best of these.
+
+    ``among`` numbers the arms from 0 in every context. Other contexts stay as they are.
+    """
     here, models = slice(context * theta.arms, (context + 1) * theta.arms), theta.best.shape[1]
     eligible, is_best = theta.eligible.copy(), theta.is_best.copy()
     best, top = theta.best.copy(), theta.top.copy()
@@ -142,7 +152,10 @@ def _first_best_means(means: Floats, is_best: Bools) -> Floats:
 
 
 def _distinct(laws: Floats) -> tuple[Floats, Ints]:
-    """Return the distinct rows, sorted, and for each row the index of the one that it equals."""
+    """Return the distinct rows, sorted, and for each row the index of the one that it equals.
+
+    Rows that differ by rounding stay apart: that costs time, and changes no decision.
+    """
     if laws.shape[1] == 1:  # much faster for numbers than for rows
         levels, codes = np.unique(laws[:, 0], return_inverse=True)
         return levels[:, np.newaxis], codes.reshape(-1)
