@@ -195,7 +195,10 @@ def test_arms_that_were_not_possible_are_no_contradiction() -> None:
 def test_propensities_above_what_was_possible_are_refused() -> None:
     """Each of three arms in a third of the rows, and always with 0.9: it would be 0.9 of rows."""
     log = log_of(np.random.default_rng(7).integers(3, size=3000))
-    with pytest.raises(InputError, match=r"3,000 of 3,000 rows have .* 0.56, where at most 2,700"):
+    with pytest.raises(
+        InputError,
+        match=r"3,000 of 3,000 rows have a propensity of 0.9 or more, where at most 2,700",
+    ):
         check_balance(log, np.full(3000, 0.9), False)
     few = log_of(np.array([0, 1, 2, 0, 1]))
     check_balance(few, np.full(5, 0.9), False)  # 0.9⁵ = 0.59
@@ -208,7 +211,9 @@ def test_at_most_two_propensities_of_a_row_are_above_a_third() -> None:
     """
     few, many = (log_of(np.arange(n) % 4, names=tuple("abcd")) for n in (1979, 1981))
     check_balance(few, np.full(1979, 0.45), False)
-    words = r"1,981 of 1,981 rows have a propensity above 0\.37, where at most 1,783 would be exp"
+    words = (
+        r"1,981 of 1,981 rows have a propensity of 0.45 or more, where at most 1,783 would be exp"
+    )
     with pytest.raises(InputError, match=words):
         check_balance(many, np.full(1981, 0.45), False)
     # Rows with less are not among them: a third of all with 0.3 leaves room for the others.
@@ -288,3 +293,17 @@ def test_where_only_some_arms_are_eligible() -> None:
             read_log(one, among="among", **how)
         assert message in str(caught.value)
         assert "row 0" in str(caught.value)
+
+
+def test_a_row_without_a_choice_has_propensity_1() -> None:
+    arms = np.arange(1_000) % 2
+    sets = np.array([[True, True], [True, False], [False, True]])
+    among = np.where(np.arange(1_000) < 20, 1 + arms, 0)
+    log = replace(log_of(arms, names=("a", "b")), sets=sets, among=among.astype(np.int32))
+    propensity = np.full(1_000, 0.5)
+    propensity[:20] = 1
+    check_propensities(log, propensity)
+    assert least_propensity(log, propensity) == 0.5
+    propensity[7] = 0.3
+    with pytest.raises(InputError, match=r"the propensity is 0.3, but only one arm was eligible"):
+        check_propensities(log, propensity)

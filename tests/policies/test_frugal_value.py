@@ -12,6 +12,7 @@ from reference import divergences
 
 from fpbandits import Agent, Problem
 from fpbandits.engine.compiling import prepare
+from fpbandits.errors import InputError
 from fpbandits.policies import Frugal
 from fpbandits.policies.frugal_value import choose, h_of, information_value, lead
 from fpbandits.policies.shared.belief import believe, expected_loss, fill_posterior
@@ -84,6 +85,15 @@ def test_why_gives_information_values_in_the_users_units() -> None:
     found = [numbers["information value"] for numbers in why.arms.values()]
     assert found == pytest.approx([5 * v for v in value])
     assert "times 10 is at least its expected loss" in why.rule
+    assert why.rule.startswith("plays the arm that tells most")
+    assert why.rule.endswith("the best arm of the likeliest model")
+    doubting = Agent(Problem.bernoulli(means), Frugal(false_alarm=0.001)).why()
+    assert doubting.rule.endswith("unless an arm that the models advise against is due for a check")
+
+
+def test_without_a_use_for_information_nothing_would_be_bought() -> None:
+    with pytest.raises(InputError, match="kappa is 0: with h = 0 nothing would be worth its cost"):
+        Frugal(kappa=0)
 
 
 def test_why_gives_the_information_values_of_its_own_context() -> None:
@@ -93,6 +103,7 @@ def test_why_gives_the_information_values_of_its_own_context() -> None:
         problem = Problem.bernoulli(means[:, order], contexts=[["a", "b"][x] for x in order])
         agent = Agent(problem, Frugal())
         values.append([n["information value"] for x in "ab" for n in agent.why(x).arms.values()])
+        assert "the arms, one per context, that together tell most" in agent.why("a").rule
     assert values[0] == pytest.approx(values[1])
     assert len(set(values[0])) == 6
 

@@ -1,12 +1,12 @@
 """Which rows of a log are usable; and which logs are refused.
 
-In row t the log drew an arm at random. The one that it played had the probability p_t, its
-*propensity*, and each other arm had its own. Accepting a row whenever the policy would have played
-the same arm accepts the log's preferred arms more often than others, which biases the estimate. So
-a row is *usable* with probability c/p_t, drawn at random, where c is the least propensity of any
-arm in any row. Then, whatever the past and whichever arm a policy asks for,
+In row t the log drew an arm at random, arm a with probability p_t(a). That of the arm that it
+played is its *propensity*, p_t for short. Accepting a row whenever the policy would have played the
+same arm accepts the log's preferred arms more often than others, which biases the estimate. So a
+row is *usable* with probability c/p_t, drawn at random, where c is the least propensity of any arm
+in any row. Then, whatever the past and whichever arm a a policy asks for,
 
-    P(the log played it, and the row is usable) = p_t(arm) · c/p_t(arm) = c.
+    P(the log played a, and the row is usable) = p_t(a) · c/p_t(a) = c.
 
 Accepted rewards are distributed as those of the policy itself, and their number is independent of
 them: Binomial(n, c) for n rows. In a uniform log with K eligible arms in every row, c = 1/K, and
@@ -19,8 +19,9 @@ bound disregards such arms. If a policy asks for one, the row is never accepted:
 equation above does not hold. Let ``drawn`` be the number of the row's eligible arms that the log
 played at least once in the row's context. The played arm is one of them; the other ``drawn`` − 1
 arms together have a probability of at most 1 − p_t, so the least likely of them has at most (1 −
-p_t)/(drawn − 1). The bound c is the least of these numbers and of all p_t. If an arm's propensity
-in some row was below c, the row is accepted for it with less than probability c: this bias remains.
+p_t)/(drawn − 1). The bound c is the least of these numbers and of all p_t. If an arm that a row
+did not play had a propensity below c there, the chance that the row would be accepted for it was at
+most that propensity, not c: this bias remains.
 
 **Contradictions.** We do not know an arm's propensity in rows that did not play it; it may have
 been 0. So a log can show that an arm was played more often than its propensities allow, but not
@@ -39,7 +40,7 @@ from typing import Any
 
 import numpy as np
 
-from fpbandits.core.arrays import Bools, Floats
+from fpbandits.core.arrays import TOLERANCE, Bools, Floats
 from fpbandits.core.checks import number_text
 from fpbandits.errors import InputError, counted
 from fpbandits.families.estimator import Codes
@@ -83,7 +84,10 @@ def _sum_where_eligible(log: Log, by_row: Floats) -> Floats:
 
 
 def check_propensities(log: Log, propensity: Floats) -> None:
-    """Refuse numbers that are not probabilities, and decisions that were not random."""
+    """Refuse numbers that are not probabilities, and decisions that were not random.
+
+    Rows are named by their index in the log: `Log.naming_rows` says where that is in the file.
+    """
     invalid = ~((propensity > 0) & (propensity <= 1))
     if invalid.any():
         row = int(invalid.argmax())
@@ -91,6 +95,13 @@ def check_propensities(log: Log, propensity: Floats) -> None:
         wanted = "is not a probability, above 0 and at most 1"
         raise InputError(f"the propensity {value} {wanted}").at(("index", row))
     choice = _choices(log) > 1
+    impossible = (propensity < 1 - TOLERANCE) & ~choice
+    if choice.any() and impossible.any():
+        row = int(impossible.argmax())
+        value = number_text(float(propensity[row]))
+        raise InputError(
+            f"the propensity is {value}, but only one arm was eligible: that one was certain"
+        ).at(("index", row))
     certain = (propensity == 1) & choice
     if certain[choice].all():  # also if no row has a choice
         found = "every propensity is 1" if choice.any() else "no row has more than one eligible arm"
@@ -116,16 +127,17 @@ def least_propensity(log: Log, propensity: Floats) -> float:
     by_context = drawn_pairs(log).reshape(-1, len(log.arms)).astype(np.int64)
     drawn = (by_context @ eligible(log).T)[log.pair // len(log.arms), _set_of_rows(log)]
     several = drawn > 1
+    # Above 0: `check_propensities` has refused a 1 where there was a choice.
     others = (1 - propensity[several]) / (drawn[several] - 1)
     return float(np.concatenate([propensity, others]).min())
 
 
 def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
-    """Refuse a log in which an arm was played more often than its propensities allow.
+    """Refuse a log that contradicts its propensities, by the two tests of the module's docstring.
 
     With ``uniform`` the log is said to have drawn all eligible arms of a row with equal
     probability: then an arm's propensity is known in every row in which it was eligible, and too
-    few plays are a contradiction, too.
+    few plays are a contradiction, too. ``propensity`` is then `uniform_propensities`.
     """
     arms, pairs = len(log.arms), log.pairs
     inverse = 1 / propensity
@@ -137,9 +149,10 @@ def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
     variance = np.bincount(log.pair, inverse**2 - inverse, pairs)
     if uniform:
         off_by = np.abs(total - rows)
-        # The variance itself is known here, too. The larger one is taken, so as not to refuse a log
-        # by chance: the estimate is too small for an arm that was hardly played, and the other one
-        # for an arm with very few eligible rows that was played in one of them.
+        # The variance itself is known here, too: Σ (1 − p)/p = Σ (1/p − 1) over all eligible rows.
+        # The larger one is taken, so as not to refuse a log by chance: the estimate is too small
+        # for an arm that was hardly played, and six true deviations are too few for one with very
+        # few eligible rows: one play in one row with K = 100 is off by ten.
         variance = np.maximum(variance, _sum_where_eligible(log, inverse - 1))
         expected_plays = _sum_where_eligible(log, propensity)
     else:
@@ -168,9 +181,9 @@ def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
         variance_above = float((inverse[above] ** 2 - inverse[above]).sum())
         if _clearly_off(summed - limit, np.sqrt(variance_above), limit):
             raise _unbalanced(
-                f"{above.sum():,} of {len(above):,} rows have a propensity above "
-                f"{threshold:.2g}, where at most {round(above.sum() * limit / summed):,} would "
-                "be expected",
+                f"{above.sum():,} of {len(above):,} rows have a propensity of "
+                f"{number_text(float(propensity[above].min()))} or more, where at most "
+                f"{round(above.sum() * limit / summed):,} would be expected",
                 uniform,
             )
 

@@ -44,7 +44,7 @@ _FEW_VALUES = 20
 """Rewards look discrete if they have at most this many values."""
 
 Codes = NDArray[np.int32]
-"""The index of a unit, or of a pair, in each row of a log."""
+"""The index of a unit, a pair or a set of eligible arms, in each row of a log."""
 
 
 @dataclass(frozen=True)
