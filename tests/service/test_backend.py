@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import sqlite3
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -20,7 +19,6 @@ from waiting import LONG
 from fpbandits.errors import ConflictError, Error, UnavailableError
 from fpbandits.service import backend as module
 from fpbandits.service.backend import Backend
-from fpbandits.service.beliefs import read_unit
 from fpbandits.service.experiment import CLOSED, OPEN, Experiment, checked_experiment
 from fpbandits.service.messages import Ask
 from fpbandits.service.metrics import Metrics
@@ -140,25 +138,11 @@ def test_an_experiment_is_read_and_prepared_once(
 def test_names_that_no_store_can_hold_are_not_looked_for(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    experiment, backend = put(store), Backend(store, Settings(), Metrics())
-    for call in ("experiment", "unit"):
-        monkeypatch.setattr(store, call, pytest.fail)
+    backend = Backend(store, Settings(), Metrics())
+    monkeypatch.setattr(store, "experiment", pytest.fail)
     for name in ("", "\0", "x" * 201, "\ud800"):
         with pytest.raises(MissingError, match="unknown experiment"):
             backend.read_kept(name)
-        with pytest.raises(MissingError, match="unknown unit"):
-            read_unit(store, experiment, name, None, 0.05)
-
-
-def test_a_unit_for_which_nothing_happened_is_unknown(store: Store, path: Path) -> None:
-    experiment = put(store)
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("INSERT INTO units (experiment, name, steps) VALUES (1, 'u', 0)")
-    for name in ("u", "v"):
-        with pytest.raises(MissingError, match="nothing was decided for it yet"):
-            read_unit(store, experiment, name, None, 0.05)
-    one(store, experiment, Ask("u"))
-    assert read_unit(store, experiment, "u", None, 0.05)["pending"] == {"0@u": "a"}
 
 
 def test_who_asks_whether_it_is_ready_is_told_by_one_test_per_second(
@@ -290,36 +274,6 @@ def test_a_defect_is_logged_though_nobody_waits_any_more(
     assert record.getMessage() == "a request failed"
     assert record.exc_info is not None
     assert isinstance(record.exc_info[1], ZeroDivisionError)
-
-
-def test_a_unit_that_is_damaged_is_no_failure_of_the_store(
-    store: Store, path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    experiment = put(store)
-    one(store, experiment, Ask("u"))
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("UPDATE units SET state = '{}'")
-
-    async def act(backend: Backend) -> None:
-        with pytest.raises(Error, match="this unit's request; see the server's log") as caught:
-            await backend.call_store(read_unit, store, experiment, "u", None, 0.05)
-        assert type(caught.value) is Error
-
-    running(store, act)
-    assert [record.getMessage() for record in caplog.records] == ["a unit failed"]
-
-
-def test_states_of_another_revision_are_not_read(store: Store, path: Path) -> None:
-    one(store, put(store), Ask("u"))
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("UPDATE experiments SET revision = 7, edition = edition + 1")
-
-    async def act(backend: Backend) -> None:
-        experiment = await backend.experiment("e")
-        with pytest.raises(UnavailableError, match=r"decided by .*@7.*: adopt that revision"):
-            read_unit(store, experiment, "u", None, 0.05)
-
-    running(store, act)
 
 
 def test_a_new_experiment_is_not_deleted_in_place_of_the_one_of_its_name(store: Store) -> None:
