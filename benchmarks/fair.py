@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from tempfile import TemporaryDirectory
 
 import httpx
@@ -91,8 +91,36 @@ def asked_for(seconds: float, client: httpx.Client, experiment: str, items: int)
     return took
 
 
+def follow(address: str) -> None:
+    """Read an experiment's log to its end, then every second what is new."""
+    after = 0
+    with httpx.Client(base_url=address, timeout=120) as client:
+        while True:
+            path = f"/v1/experiments/quick/log?after={after}"
+            for line in client.get(path).iter_lines():
+                after = json.loads(line)["seq"]
+            print(after, flush=True)
+            time.sleep(1)
+
+
+@contextmanager
+def followed(address: str) -> Iterator[None]:
+    """Follow the log beside the block, in a process of its own, apart from what is measured."""
+    words = [sys.executable, __file__, "follow", address]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        process.stdout.readline()  # it has read what it had missed
+        yield
+    finally:
+        process.kill()
+        process.communicate()
+
+
 def main() -> None:
     """Measure both."""
+    if sys.argv[1:2] == ["follow"]:
+        follow(sys.argv[2])
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 20.0
     with serving() as address, httpx.Client(base_url=address, timeout=120) as client:
         with fpb.Client(address) as making:
@@ -108,27 +136,10 @@ def main() -> None:
             p50, p99 = 1000 * np.quantile(took, [0.5, 0.99])
             print(f"two arms, {name}: median {p50:.0f} ms, 99 % {p99:.0f} ms, {len(took)} answers")
 
-        after = 0
-
-        def read_on() -> None:
-            nonlocal after
-            for line in other.get(
-                "/v1/experiments/quick/log", params={"after": after}
-            ).iter_lines():
-                after = json.loads(line)["seq"]
-
-        def follow() -> None:
-            time.sleep(1)
-            read_on()
-
         rates: dict[bool, list[float]] = {True: [], False: []}
         for spell in range(8):
             read = spell % 2 == 1
-            if read:
-                read_on()
-                with beside(follow):
-                    took = asked_for(seconds / 4, client, "quick", 50)
-            else:
+            with followed(address) if read else nullcontext():
                 took = asked_for(seconds / 4, client, "quick", 50)
             rates[read].append(50 * len(took) / (seconds / 4))
         kept = np.mean(rates[True]) / np.mean(rates[False])
