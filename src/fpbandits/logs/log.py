@@ -315,8 +315,12 @@ def _refuse_repeated_rows(unit: Codes, pair: Codes, reward: Floats) -> None:
     if np.ptp(reward) == 0:
         return  # then equal rows say nothing
     for checked in (unit < _UNITS_CHECKED_FIRST, np.ones(len(unit), bool)):
-        kinds = np.stack([unit[checked], pair[checked], reward[checked]], axis=1)
-        _, counts = np.unique(kinds, axis=0, return_counts=True)
+        # One number for all three sorts faster than three columns.
+        values, kinds = np.unique(reward[checked], return_inverse=True)
+        kinds += len(values) * (
+            unit[checked] + (int(unit.max()) + 1) * pair[checked].astype(np.int64)
+        )
+        _, counts = np.unique(kinds, return_counts=True)
         times = int(np.gcd.reduce(counts))
         if times == 1 or len(counts) < _FEWEST_REPEATED:
             return
