@@ -30,7 +30,7 @@ SHOWN = {
     "fig7-grid-ucb-thompson": "6c81ea3c",
     "fig8-grid-ucb": "2a5be871",
     "far-fp-ucb": "3a3100b8",
-    "far-grid-4": "aff1d7e9",
+    "far-grid-4": "ec674fd5",
     "crossing-ucb": "97ffecbf",
     "far-permutations": "dc161d0b",
     "meeting-thompson": "1ac91d09",

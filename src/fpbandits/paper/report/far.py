@@ -71,7 +71,7 @@ def late_logarithm(material: Material) -> Figure:
     It stands still for decades before it becomes logarithmic.
     """
     title = SETTINGS["grid-4"].title
-    figure, axes = drawing.canvas(title, y="growth per unit of ln t (log scale above 0.1)")
+    figure, axes = drawing.canvas(title, y="growth per unit of ln t (log from .1)")
     result, case = material.result("grid-4", "fp-ucb", "far"), material.case("grid-4")
     powers = range(2, 15)
     slopes = [material.slope("grid-4", "fp-ucb", 10**p, 10 ** (p + 1), "far") for p in powers]
