@@ -237,9 +237,9 @@ class Agent(Saved):
     def plausible(self) -> dict[str, float]:
         """Return the models that fit the rewards, the best first, and by how many nats.
 
-        Each is judged by its own means. The true one is ever missing with probability at most
-        ``false_alarm``, or one in a thousand (for revenue, whose tails are heavy, about that). If
-        the truth moves, that is of each decision, by the posterior: without one, none fits.
+        Each is judged by its own means. The probability that the true one is ever missing is at
+        most ``false_alarm``, or one in a thousand (approximately, for revenue). If the truth moves,
+        models are judged by the posterior, and this is the probability at each decision.
         """
         with self._lock:
             level = getattr(self.policy, "false_alarm", 0.0) or FALSE_ALARM

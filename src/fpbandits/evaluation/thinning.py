@@ -4,7 +4,7 @@ In row t the log drew an arm at random, arm a with probability p_t(a). That of t
 played is its *propensity*, p_t for short. Accepting a row whenever the policy would have played the
 same arm accepts the log's preferred arms more often than others, which biases the estimate. So a
 row is *usable* with probability c/p_t, drawn at random, where c is the least propensity of any arm
-in any row. Then, whatever the past and whichever arm a a policy asks for,
+in any row. Then, whatever the past and whichever arm a the policy asks for,
 
     P(the log played a, and the row is usable) = p_t(a) · c/p_t(a) = c.
 

@@ -96,8 +96,8 @@ class Frugal(LikelihoodPolicy):
         known.
     false_alarm : float, default 0.0
         The largest probability with which a right model may ever be ruled out; from 0 to below 1.
-        It holds while the truth stays, and only about for revenue, whose amounts have heavier tails
-        than normal rewards. 0: models are never given up, and misfits are only counted.
+        It holds while the truth stays the same; for revenue, whose tails are heavier than those of
+        normal rewards, approximately. 0: models are never given up, and misfits are only counted.
     trust : float, default 250.0
         With false_alarm, arms that the models advise against are checked now and then, after play
         trust·(K − 1)⁴, K the number of arms, or of pairs of a context and an arm; 0 or more, and

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def meeting_text(material: Material) -> str:
     """Say when Thompson sampling's regret, lower at first, would be as large as FP-UCB's.
 
-    The setting is that of 24 permutations, in which it is lower still at the end of the runs.
+    The setting is that of 24 permutations, in which it is still lower at the end of the runs.
     """
     log = material.meeting("permutations")
     return "only beyond T = 10¹⁰⁰" if log > 100 else f"near T = {as_written(power_text(log))}"

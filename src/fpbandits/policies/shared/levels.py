@@ -31,7 +31,7 @@ class Theta(NamedTuple):
         the policy looks at means alone, or since these are sufficient (Bernoulli rewards).
     normal
         Whether means are judged as those of normal rewards of deviation ½: rewards have no range.
-        They are normal, scaled to this deviation, or revenue, of which it is the largest one. Other
+        They are normal, scaled to this deviation, or revenue, whose largest deviation it is. Other
         rewards are in [0, 1].
     arms
         How many arms there are. Below, an index ``arm`` runs over pairs if there are contexts: all

@@ -210,7 +210,7 @@ def nothing_fits(theta: Theta, state: State, fit: Fit, alarm: float) -> bool:
     likelihood over means: uniform ones for rewards in [0, 1], normal ones with the deviation of a
     reward for normal rewards. Divided by the likelihood of θ° this is a supermartingale that starts
     from 1, and it is at least e^{surprise}/Π(n_i + 1). Ville's inequality gives the bound. Revenue
-    is judged as normal rewards are: there the bound holds only about, since its tails are heavier.
+    is judged as normal rewards are: its tails are heavier, so there the bound is approximate.
     """
     several, reference = theta.best.shape[0] > 1, fit.reference[0]
     if several and fits_in_contexts(theta, fit.memo, reference, alarm):
