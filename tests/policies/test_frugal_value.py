@@ -92,7 +92,9 @@ def test_why_gives_information_values_in_the_users_units() -> None:
 
 
 def test_without_a_use_for_information_nothing_would_be_bought() -> None:
-    with pytest.raises(InputError, match="kappa is 0: with h = 0 nothing would be worth its cost"):
+    with pytest.raises(
+        InputError, match="kappa is 0: it must be above 0, or nothing is worth its cost"
+    ):
         Frugal(kappa=0)
 
 

@@ -133,7 +133,9 @@ class Frugal(LikelihoodPolicy):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.kappa == 0:
-            raise InputError("kappa is 0: with h = 0 nothing would be worth its cost").at(self.name)
+            raise InputError("kappa is 0: it must be above 0, or nothing is worth its cost").at(
+                self.name
+            )
         if self.horizon > 0 and self.lifetime > 0:
             raise InputError("horizon= and lifetime= both say how long: give one").at(self.name)
 
